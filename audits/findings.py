@@ -37,14 +37,14 @@ def compared(
     """  # fmt: skip
     said = f"{what}: {smaller:.4g} {sides[0]}, {larger:.4g} {sides[1]}"
     points = [Point(x=x[1], value=smaller, bound=larger, series=series)]
-    found = {"smaller": smaller, "larger": larger, **numbers}
+    fields = {"smaller": smaller, "larger": larger, **numbers}
     return judged(
         smaller,
         "<=",
         larger,
         said,
         "exact",
-        numbers=found,
+        numbers=fields,
         points=points,
         axes=(x[0], f"{what}, {sides[0]}"),
         dashed=sides[1],
@@ -61,14 +61,14 @@ def proved_risk_in_linear_time(context: Context, *, n: int, m: int, epsilon: flo
     """The bounds with constants that both algorithms have, d = 10, δ = 1/n²: group privacy's is never larger."""
     setting = Setting(n=n, d=10, epsilon=epsilon, delta=1 / n**2, m=m, H=1e-3)
     baseline, linear = algorithm("user_level/proc-group-privacy"), algorithm("user_level/alg-1")
-    found = [
+    values = [
         bound_of("user_level/proc-group-privacy@summed", baseline, setting.problem, n),
         bound_of("user_level/thm-b1@summed", linear, setting.problem, n),
     ]
     ratio = float(claim(context.label).evaluate(n=n, m=m))
     series = f"m = {m}, epsilon = {epsilon:g}"
     sides = ("by group privacy", "by Algorithm 1")
-    return compared("proved excess risk", sides, *found, ("n", n), series, **{"ratio of the private terms": ratio})
+    return compared("proved excess risk", sides, *values, ("n", n), series, **{"ratio of the private terms": ratio})
 
 
 @check("tsybakov/thm-6@range", kind="risk", grid={"n": by_size([2**14], [2**14, 2**18, 2**22]), "k": (2.0, 4.0, 16.0)})
@@ -146,13 +146,13 @@ def private_terms_on_both_sides(context: Context, *, k: float, G_k: float, side:
     smaller, larger = (second, higher) if side > 1 else (higher, second)
     sides = ("with k = 2", f"with k = {k:g}")
     series = f"k = {k:g}, G_k = {G_k:g}"
-    found = compared(
+    verdict = compared(
         "proved distance", sides if side > 1 else sides[::-1], smaller, larger, ("d/(nε) over the crossing", side),
         crossing=crossing,
     )  # fmt: skip
     point = Point(x=side, value=higher / second, bound=1.0, series=series)
     axes = ("d/(nε) over the crossing", "proved distance with k over that with k = 2")
-    return replace(found, points=[point], axes=axes, dashed="as large")
+    return replace(verdict, points=[point], axes=axes, dashed="as large")
 
 
 @check("lp_spaces/thm-7@horizon", kind="risk", grid={"n": by_size([10**8], [10**8, 10**9])}, expect="consistent")

@@ -70,8 +70,8 @@ def equality(left: sp.Expr, right: sp.Expr) -> tuple[Found, str]:
     rest = tidy(left - right)
     if rest == 0:
         return "follows", ""
-    if found := _differing(rest, EARLY):
-        return "fails", found
+    if text := _differing(rest, EARLY):
+        return "fails", text
     simplifiers: tuple[Callable[[Any], Any], ...] = (
         lambda x: tidy(sp.expand(x)),
         lambda x: sp.simplify(sp.expand_log(x, force=True)),
@@ -84,8 +84,8 @@ def equality(left: sp.Expr, right: sp.Expr) -> tuple[Found, str]:
         exponents = sp.expand_log(sp.log(left), force=True) - sp.expand_log(sp.log(right), force=True)
         if sp.simplify(exponents) == 0:
             return "follows", ""
-    found = _differing(rest)
-    return ("fails", found) if found else ("open", f"SymPy leaves {rest}")
+    text = _differing(rest)
+    return ("fails", text) if text else ("open", f"SymPy leaves {rest}")
 
 
 def inequality(smaller: sp.Expr, larger: sp.Expr) -> tuple[Found, str]:

@@ -43,9 +43,9 @@ def verifiers_in(audits: Path) -> Verifiers:
     They are of the paper whose key names the folder in which they stand; in the folder of checks itself, the folder
     above it: `audits/<key>/witnesses.py`, or `<key>/audits/witnesses.py` of a paper of one's own.
     """
-    found: dict[str, tuple[Path, ...]] = {}
+    by_key: dict[str, tuple[Path, ...]] = {}
     for path in sorted(audits.rglob("witnesses*.py")):
         if path.stem.partition("_")[0] == "witnesses":
             key = (audits.parent if path.parent == audits else path.parent).name
-            found[key] = (*found.get(key, ()), path)
-    return found
+            by_key[key] = (*by_key.get(key, ()), path)
+    return by_key

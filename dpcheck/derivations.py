@@ -201,11 +201,11 @@ class Proof:
             self._add(f"uses {label}", "fails", (), "no such claim, or one without a bound")
             return gives
         there = sp.sympify(bound).subs(where or {}, simultaneous=True)
-        found = self._compared(there, gives) if as_order else equality(there, gives)
+        pair = self._compared(there, gives) if as_order else equality(there, gives)
         shown = [Formula(claim.quantity, claim.relation, bound)]
         if bound != gives:
             shown.append(Formula("", "≍" if as_order else "=", gives))
-        self._add(f"{claim.title} ({label})", found[0], tuple(shown), under(where, found[1]))
+        self._add(f"{claim.title} ({label})", pair[0], tuple(shown), under(where, pair[1]))
         self.used.append(label)
         return gives
 
@@ -225,15 +225,15 @@ class Proof:
     def equal(self, text: str, left: Side, right: Side, where: Where | None = None) -> sp.Expr:
         """An identity between expressions of positive symbols; returns the right one."""
         (shown, left), (shown_right, right) = built(left), built(right)
-        found = equality(*(x.subs(where or {}, simultaneous=True) for x in (left, right)))
-        self._add(text, found[0], (Formula(shown, "=", shown_right),), under(where, found[1]))
+        pair = equality(*(x.subs(where or {}, simultaneous=True) for x in (left, right)))
+        self._add(text, pair[0], (Formula(shown, "=", shown_right),), under(where, pair[1]))
         return right
 
     def at_most(self, text: str, smaller: Side, larger: Side, where: Where | None = None) -> sp.Expr:
         """An inequality for all positive values of the symbols, under the assumptions that `where` puts in."""
         (shown, smaller), (shown_larger, larger) = built(smaller), built(larger)
-        found = inequality(*(x.subs(where or {}, simultaneous=True) for x in (smaller, larger)))
-        self._add(text, found[0], (Formula(shown, "<=", shown_larger),), under(where, found[1]))
+        pair = inequality(*(x.subs(where or {}, simultaneous=True) for x in (smaller, larger)))
+        self._add(text, pair[0], (Formula(shown, "<=", shown_larger),), under(where, pair[1]))
         return larger
 
     def order_at_most(self, text: str, smaller: Any, larger: Any, regime: Regime | None = None) -> sp.Expr:

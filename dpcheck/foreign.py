@@ -51,10 +51,10 @@ def fraction(value: Any) -> Fraction:
 
 
 def _rational(text: str) -> Fraction:
-    found = _NUMBER.fullmatch(text) if len(text) <= DIGITS + 20 else None
-    if found is None:
+    match = _NUMBER.fullmatch(text) if len(text) <= DIGITS + 20 else None
+    if match is None:
         raise InvalidInput(f"{shortened(text)} is not a number; write integers, decimals or rationals such as 1/3")
-    if any(power and (len(power) > 8 or abs(int(power)) > EXPONENT) for power in found.groups()):
+    if any(power and (len(power) > 8 or abs(int(power)) > EXPONENT) for power in match.groups()):
         raise InvalidInput(f"{shortened(text)} has an exponent beyond {EXPONENT:,}")
     above, _, below = text.partition("/")
     under = Fraction(below) if below else Fraction(1)
@@ -74,10 +74,10 @@ def integer(value: Any) -> int:
 
 def probability(value: Any, most: Fraction = Fraction(1)) -> Fraction:
     """An exact number in (0, most], without 1 itself. Raises `InvalidInput`."""
-    found = fraction(value)
-    if not (0 < found <= most and found < 1):
+    measured = fraction(value)
+    if not (0 < measured <= most and measured < 1):
         raise InvalidInput(f"{shortened(value)} is not a probability above 0 and at most {most}")
-    return found
+    return measured
 
 
 def number(value: Any) -> Any:

@@ -95,8 +95,8 @@ class Patch:
     @property
     def original(self) -> FunctionType:
         """The plain function that is replaced, below its decorators."""
-        found: FunctionType = _plain(self._found)
-        return found
+        function: FunctionType = _plain(self._found)
+        return function
 
     def apply(self) -> None:
         """Makes the change in this process, for good."""
@@ -117,14 +117,14 @@ class Patch:
             new.__set_name__(self.owner, self.name)
 
 
-def _plain(found: Any) -> Any:
+def _plain(first: Any) -> Any:
     """The plain function inside of a method, a property, or a function that is cached; None where there is none."""
-    while not isinstance(found, FunctionType) or hasattr(found, "__wrapped__"):
-        inner = (getattr(found, name, None) for name in ("__wrapped__", "__func__", "fget", "func"))
-        found = next((each for each in inner if each is not None), None)
-        if found is None:
+    while not isinstance(first, FunctionType) or hasattr(first, "__wrapped__"):
+        inner = (getattr(first, name, None) for name in ("__wrapped__", "__func__", "fget", "func"))
+        first = next((each for each in inner if each is not None), None)
+        if first is None:
             return None
-    return found
+    return first
 
 
 def _exchange(old: Any, new: Any, *, but: str) -> None:

@@ -131,14 +131,14 @@ def _exponents(axes: Mapping[sp.Symbol, Any]) -> list[str]:
     """The free exponent of each of two axes."""
     if len(axes) != 2:
         raise InvalidInput(f"a phase diagram has two axes, got {len(axes)}: {', '.join(map(str, axes)) or 'none'}")
-    found = []
+    words = []
     for variable, power in axes.items():
         base, exponent = sp.sympify(power).as_base_exp()
         free = sorted(exponent.free_symbols, key=str)
         if base != n or len(free) != 1:
             raise InvalidInput(f"the axis {variable} must be a power of n with one free exponent, got {power}")
-        found.append(str(free[0]))
-    return found
+        words.append(str(free[0]))
+    return words
 
 
 def _middle(span: Sequence[Any]) -> sp.Expr:
@@ -176,16 +176,16 @@ class Contest:
         upper, lower = self.rates(claims)
         symbols = upper.symbols | lower.symbols
         moving = sorted((s for s in symbols if s in SIZES | SMALL), key=lambda s: s.name)
-        found: list[tuple[tuple[str, ...], str]] = []
+        pairs: list[tuple[tuple[str, ...], str]] = []
         for size in range(1, 4):
             for few in itertools.combinations(moving, size):
                 names = tuple(s.name for s in few)
-                if any(set(smaller) <= set(names) for smaller, _ in found):
+                if any(set(smaller) <= set(names) for smaller, _ in pairs):
                     continue
                 evidence = at_most(upper, lower, self._regime(symbols, few))
                 if isinstance(evidence, Ray):
-                    found.append((names, f"{evidence.rate} against {evidence.other}"))
-        return found
+                    pairs.append((names, f"{evidence.rate} against {evidence.other}"))
+        return pairs
 
     def _regime(self, symbols: frozenset[sp.Symbol], moving: Sequence[sp.Symbol]) -> Regime:
         where = [s >= 1 if s in SIZES else s <= 1 for s in moving]

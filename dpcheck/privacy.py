@@ -147,8 +147,8 @@ class ZCDP(Guarantee):
             alpha = 1 + math.exp(u)
             return (alpha - 1) * (alpha * self.rho - epsilon) - u + alpha * math.log1p(-1 / alpha)
 
-        found = scipy.optimize.minimize_scalar(exponent, bounds=(-30.0, 40.0), method="bounded")
-        return math.exp(min(float(found.fun), 0.0))
+        optimum = scipy.optimize.minimize_scalar(exponent, bounds=(-30.0, 40.0), method="bounded")
+        return math.exp(min(float(optimum.fun), 0.0))
 
     def __str__(self) -> str:
         return f"{self.rho:g}-zCDP"

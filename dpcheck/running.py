@@ -71,19 +71,19 @@ class Run(Generic[P]):
 
     def release(self, name: str, core: Array) -> Array:
         """The output at this core, (trials, ..., k); under a history, the recorded one. Halted trials read NaN."""
-        found = self.find(name)
+        here = self.find(name)
         core = np.asarray(core, dtype=float)
         if core.ndim < 2 or len(core) not in (1, self.trials):
-            raise InvalidInput(f"the core of {found.name!r} needs shape ({self.trials}, ..., k), got {core.shape}")
+            raise InvalidInput(f"the core of {here.name!r} needs shape ({self.trials}, ..., k), got {core.shape}")
         core = np.broadcast_to(core, (self.trials, *core.shape[1:]))
         outer = self._outer
         if outer._history is None:
-            output = self._draw(found, core)
+            output = self._draw(here, core)
             if not outer.active.all():
                 output = np.where(outer.active.reshape(-1, *[1] * (output.ndim - 1)), output, np.nan)
         else:
-            output = self._recorded(found.name)
-        outer.transcript.entries.append(Entry(found.name, core, output))
+            output = self._recorded(here.name)
+        outer.transcript.entries.append(Entry(here.name, core, output))
         return output
 
     def _draw(self, release: Release, core: Array) -> Array:

@@ -293,27 +293,27 @@ def combine(verdicts: Iterable[Verdict], cells: Sequence[Mapping[str, Any]] = ()
     Args:
         cells: the cell of each verdict; names the worst one, and heads the rows of a refutation.
     """
-    found = list(verdicts)
-    if not found:
+    entries = list(verdicts)
+    if not entries:
         raise InvalidInput("no verdict to combine; the grid of the check is empty")
-    counted = [v for v in found if not v.vacuous] or found
+    counted = [v for v in entries if not v.vacuous] or entries
     worst = min(counted, key=lambda v: (_RANK[v.outcome], -_severity(v)))
-    if len(found) == 1:
+    if len(entries) == 1:
         return worst
     alike = sum(v.outcome == worst.outcome for v in counted)
     said = re.sub(r" \(so (\d+) of \1 cells?\)$", "", worst.reason)  # of cells within this one, all alike
-    rest = f"; vacuous in the other {len(found) - len(counted)}" if len(counted) < len(found) else ""
-    where = _named(cells[next(i for i, v in enumerate(found) if v is worst)]) if cells else ""
+    rest = f"; vacuous in the other {len(entries) - len(counted)}" if len(counted) < len(entries) else ""
+    where = _named(cells[next(i for i, v in enumerate(entries) if v is worst)]) if cells else ""
     most = "the worst of them at" if worst.severity is not None else "told here:"
     place = f", {most} {where}" if where and alike > 1 else f": {where}" if where else ""
-    spent = math.fsum(v.failure_probability for v in found)
+    spent = math.fsum(v.failure_probability for v in entries)
     return replace(
         worst,
         reason=f"{said} (so {alike} of {len(counted)} cell{'' if len(counted) == 1 else 's'}{place}{rest})",
         evidence=min((v.evidence for v in counted), key=_WEAKNESS.index) if alike == len(counted) else worst.evidence,
         failure_probability=spent if spent else worst.failure_probability,
-        points=tuple(dict.fromkeys(point for v in found for point in v.points)),  # cells may share a curve
-        rows=_rows(found, cells) if worst.outcome is Outcome.REFUTED else (),
+        points=tuple(dict.fromkeys(point for v in entries for point in v.points)),  # cells may share a curve
+        rows=_rows(entries, cells) if worst.outcome is Outcome.REFUTED else (),
     )
 
 
@@ -371,10 +371,10 @@ def _numbers(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _measure(value: Any) -> Any:
-    found = foreign.number(value)
-    if isinstance(found, str | bool):
+    number = foreign.number(value)
+    if isinstance(number, str | bool):
         raise InvalidInput(f"{foreign.shortened(value)} is not a number")
-    return found
+    return number
 
 
 def _line(value: Any) -> str:

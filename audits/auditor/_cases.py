@@ -23,9 +23,9 @@ KEEP = math.e / (1 + math.e)
 QUERIES = 10
 
 
-def with_limits(verdict: Verdict, found: int, audits: int) -> Verdict:
+def with_limits(verdict: Verdict, count: int, audits: int) -> Verdict:
     """The verdict with the 99 % limits of its rate, one on each side, said as well."""
-    low, high = (float(clopper_pearson(found, audits, 0.01, side)[i]) for i, side in enumerate(("lower", "upper")))
+    low, high = (float(clopper_pearson(count, audits, 0.01, side)[i]) for i, side in enumerate(("lower", "upper")))
     numbers = {**verdict.numbers, "lower_99": low, "upper_99": high}
     reason = f"{verdict.reason}; 99 % limits {100 * low:.2f} % and {100 * high:.2f} %"
     return replace(verdict, reason=reason, numbers=numbers)

@@ -33,7 +33,7 @@ SHOWN = 0.08
 def alarms(context: Context, null: Null, audits: int, trials: int, **options: Any) -> int:
     """How many of these audits, each with a seed of its own, refute the claim (identical laws: certify anything)."""
     first = context.seed * 1_000_003
-    found = 0
+    count = 0
     for number in range(audits):
         result = dp.audit(
             null.mechanism,
@@ -44,24 +44,24 @@ def alarms(context: Context, null: Null, audits: int, trials: int, **options: An
             seed=first + number,
             **{**dict(null.options), **options},
         )
-        found += result.epsilon_lower > 0 if null.identical else result.outcome is Outcome.REFUTED
-    return found
+        count += result.epsilon_lower > 0 if null.identical else result.outcome is Outcome.REFUTED
+    return count
 
 
-def judged(context: Context, found: int, audits: int, tight: bool) -> Verdict:
+def judged(context: Context, count: int, audits: int, tight: bool) -> Verdict:
     """A count of false alarms against the level, and against four fifths of it where the null is tight."""
-    above = float(binomial_tail(found, audits, ALPHA))
-    below = float(scipy.stats.binom.cdf(found, audits, SPENT * ALPHA)) if tight else 1.0
-    low, high = (float(v) for v in clopper_pearson(found, audits, 0.01))
+    above = float(binomial_tail(count, audits, ALPHA))
+    below = float(scipy.stats.binom.cdf(count, audits, SPENT * ALPHA)) if tight else 1.0
+    low, high = (float(v) for v in clopper_pearson(count, audits, 0.01))
     said = (
-        f"{found} false alarms in {audits:,} audits, {100 * found / audits:.2f} % (99 % interval {100 * low:.2f} % to "
+        f"{count} false alarms in {audits:,} audits, {100 * count / audits:.2f} % (99 % interval {100 * low:.2f} % to "
         f"{100 * high:.2f} %): as many have p = {above:.2g} at {100 * ALPHA:g} %"
     )
     said += f", as few {below:.2g} at {100 * SPENT * ALPHA:g} %" if tight else ""
     numbers: dict[str, float | int | str | bool] = {
-        "false alarms": found,
+        "false alarms": count,
         "audits": audits,
-        "rate": found / audits,
+        "rate": count / audits,
         "lower_99": low,
         "upper_99": high,
         "p of as many": above,
@@ -70,7 +70,7 @@ def judged(context: Context, found: int, audits: int, tight: bool) -> Verdict:
     fields: dict[str, Any] = {
         "failure_probability": context.failure_probability,
         "numbers": numbers,
-        "severity": found / audits / ALPHA,
+        "severity": count / audits / ALPHA,
     }
     # Either answer errs with half of the failure probability.
     if min(above, below) <= context.failure_probability / 2:
@@ -105,8 +105,8 @@ def false_alarms_with_learned_scores(context: Context, null: str) -> Verdict:
     """Fixed audits with a classifier, or with learned cells for categories, keep their level."""
     audits = AUDITS.at(context.size)
     score = Cells() if null == "categories with ties" else Classifier("logistic")
-    found = alarms(context, NULLS[null], audits, trials=600, score=score)
-    return judged(context, found, audits, NULLS[null].tight)
+    count = alarms(context, NULLS[null], audits, trials=600, score=score)
+    return judged(context, count, audits, NULLS[null].tight)
 
 
 SAMPLES, GONE_ON = 2600, 4400
@@ -120,7 +120,7 @@ def false_alarms_under_optional_stopping(context: Context, null: str) -> Verdict
     """Anytime audits, watched at each of their looks and resumed, keep their level."""
     audits = AUDITS.at(context.size)
     options = {"mode": "anytime", "until": "refuted"}
-    found = 0
+    count = 0
     first = context.seed * 1_000_003
     case = NULLS[null]
     for number in range(audits):
@@ -140,5 +140,5 @@ def false_alarms_under_optional_stopping(context: Context, null: str) -> Verdict
             if alarm:
                 break
             state = result.state
-        found += alarm
-    return judged(context, found, audits, case.tight)
+        count += alarm
+    return judged(context, count, audits, case.tight)

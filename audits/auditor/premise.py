@@ -40,20 +40,20 @@ FEW = ("alternating", "batch sharing", "wandering")
 def state_does_not_pass_for_a_leak(context: Context, mechanism: str, mode: str) -> Verdict:
     """Audits of a mechanism that never looks at its data, but keeps something, refute no oftener than they may."""
     audits, first = AUDITS.at(context.size), context.seed * 1_000_003
-    found = told = 0
+    count = told = 0
     for seed in range(first, first + audits):
         result = dp.audit(STATEFUL[mechanism](), ZERO, ONE, CLAIM, failure_probability=ALPHA, seed=seed, **MODES[mode])
-        found += result.outcome is Outcome.REFUTED
+        count += result.outcome is Outcome.REFUTED
         told += bool(result.dependence)
-    return at_most(context, found, audits, f"the claim is refuted; trials are called dependent in {told}")
+    return at_most(context, count, audits, f"the claim is refuted; trials are called dependent in {told}")
 
 
-def at_most(context: Context, found: int, audits: int, event: str) -> Verdict:
+def at_most(context: Context, count: int, audits: int, event: str) -> Verdict:
     """Judges a rate of at most `ALPHA`; nothing proves it from so few, but a much larger one would show."""
     alpha = context.failure_probability
-    chance = float(binomial_tail(found, audits, ALPHA))
-    reason = f"in {found} of {audits} audits at α = {ALPHA} {event}: chance of so many {chance:.2g}"
-    numbers = {"found": found, "audits": audits}
+    chance = float(binomial_tail(count, audits, ALPHA))
+    reason = f"in {count} of {audits} audits at α = {ALPHA} {event}: chance of so many {chance:.2g}"
+    numbers = {"found": count, "audits": audits}
     if chance <= alpha:
         return refuted(reason, "sampled", failure_probability=alpha, numbers=numbers)
     critical = next((k for k in range(audits + 1) if binomial_tail(k, audits, ALPHA) <= alpha), None)
@@ -66,7 +66,7 @@ def at_most(context: Context, found: int, audits: int, event: str) -> Verdict:
         notices=f"a rate of {100 * visible:.2g} % (95 % power)",
         failure_probability=alpha,
         numbers={**numbers, "visible rate": visible},
-        severity=found / audits / ALPHA,
+        severity=count / audits / ALPHA,
     )
 
 
@@ -106,8 +106,8 @@ def fires(law: Callable[[np.random.Generator, int], Array], rng: np.random.Gener
 def independent_trials_are_believed(context: Context, law: str) -> Verdict:
     """The check of the premise fires on independent outputs of any law with at most its failure probability."""
     streams, rng = STREAMS.at(context.size), context.rng()
-    found = sum(fires(LAWS[law], rng, number) for number in range(streams))
+    total = sum(fires(LAWS[law], rng, number) for number in range(streams))
     verdict = accuracy.probability(
-        found, streams, LEVEL, context.failure_probability, relation="<=", event="a false call of dependence"
+        total, streams, LEVEL, context.failure_probability, relation="<=", event="a false call of dependence"
     )
-    return replace(with_limits(verdict, found, streams), severity=found / streams / LEVEL)
+    return replace(with_limits(verdict, total, streams), severity=total / streams / LEVEL)

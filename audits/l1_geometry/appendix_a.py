@@ -78,11 +78,11 @@ def expansion_in_numbers(context: Context, *, eta: float) -> Verdict:
     ratios = [np.abs(u - v).sum() / np.abs(x - y).sum(), Entropy().bregman(u, v) / Entropy().bregman(x, y)]
     wanted = np.exp(eta) / (1 + 3 * np.expm1(eta) / N)
     stated = float(claim("l1_geometry/lem-a1").evaluate(eta=eta))
-    found = agree(ratios, [wanted, wanted], "growth", 1e-10)
-    if found.outcome != "holds":
-        return found
+    verdict = agree(ratios, [wanted, wanted], "growth", 1e-10)
+    if verdict.outcome != "holds":
+        return verdict
     said = f"both ratios are {wanted:.6g}, {stated:.6g} is stated at least"
-    return judged(float(wanted), ">=", stated, said, "exact", numbers=found.numbers, severity=stated / wanted)
+    return judged(float(wanted), ">=", stated, said, "exact", numbers=verdict.numbers, severity=stated / wanted)
 
 
 def _runs(context: Context, trials: int, eta: float, passes: int) -> tuple[np.ndarray, np.ndarray]:
@@ -157,6 +157,6 @@ def order_does_not_matter_for_linear_losses(context: Context) -> Verdict:
     from dpcheck.running import Fixed
 
     data = work.rows(context.rng("data"), 40, n)
-    found = algorithm.fit(work, Fixed(data), problem(work), rng=context.rng("orders"), trials=40)
+    points = algorithm.fit(work, Fixed(data), problem(work), rng=context.rng("orders"), trials=40)
     wanted = Entropy().inverse(-0.2 * 2 * data.sum(axis=1))
-    return agree(found.ravel(), wanted.ravel(), "last iterate", 1e-9)
+    return agree(points.ravel(), wanted.ravel(), "last iterate", 1e-9)

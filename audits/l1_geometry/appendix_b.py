@@ -207,11 +207,11 @@ def _empirical(context: Context, algorithm: GeneralNoisyMirrorDescent) -> Verdic
     values, bound = dual_norm(mean, p), bound_of("l1_geometry/thm-3@summed", algorithm, told, n)
     if bound >= values.mean():
         return differs(f"the bound {bound:.4g} does not tell the start from an answer: more records are wanted")
-    found = risk.expectation(
+    verdict = risk.expectation(
         np.maximum(0.0, (mean * point).sum(axis=1) + values), bound, context.failure_probability,
         limit=2 * told.constants.lipschitz(p), x=p, variable="p", quantity="excess empirical loss",
     )  # fmt: skip
-    return with_budget(without_bars(found), algorithm, told, n)
+    return with_budget(without_bars(verdict), algorithm, told, n)
 
 
 @check("l1_geometry/thm-12@literal", kind="risk", expect="refuted")
@@ -234,11 +234,11 @@ def printed_step_at_two_keeps_the_logarithm(context: Context) -> Verdict:
             if step == "printed" and mean + 6 * error < proved_below:
                 return differs(f"runs at d = {d} have {mean:.4g} private terms, {proved_below:.4g} are proved")
         points.append(Point(x=float(d), value=proved_below, series="printed step, proved from below"))
-    found = refuted_by(
+    verdict = refuted_by(
         "l1_geometry/thm-12@literal", "thm_12_step", by=claim("l1_geometry/thm-12@literal"), numbers=numbers,
         points=points, n=10**15, b=1, d=2**40, epsilon=1, delta=f"1/{10**9}", constant=1000,
     )  # fmt: skip
-    return replace(found, axes=("d", "excess over L D sqrt(d log(1/delta))/(n epsilon)"))
+    return replace(verdict, axes=("d", "excess over L D sqrt(d log(1/delta))/(n epsilon)"))
 
 
 def _one_slope(context: Context, step: str, d: int, root: int, b: int) -> Array:
@@ -320,14 +320,14 @@ def balanced_batches_match_the_rate(context: Context, *, p: float) -> Verdict:
     privacy, LD/sqrt((p - 1) n).
     """
     rate = claim("l1_geometry/thm-13@corrected").order
-    algorithm, found, wanted = GeneralLocalizedMirrorDescent(p=p, batch_rule="balanced", distance=2.0), [], []
+    algorithm, values, wanted = GeneralLocalizedMirrorDescent(p=p, batch_rule="balanced", distance=2.0), [], []
     for n, d in ((1e12, 4), (1e16, 50)):
         told = problem(linear(d, shape="lp", p=p))
         L, eta, b = told.constants.lipschitz(p), algorithm.eta(told, int(n)), algorithm.batch(told, n, 1.0)
-        found.append(L**2 * eta**2 * b**2 / (eta * n * (p - 1)))
+        values.append(L**2 * eta**2 * b**2 / (eta * n * (p - 1)))
         at = {"L": L, "D": 2.0, "n": n, "p": p, "d": d, "epsilon": sp.oo, "delta": 1e-5}
         wanted.append(float(rate.subs({BY_NAME[name]: value for name, value in at.items()})))
-    return agree(found, wanted, "batch term against the statistical term")
+    return agree(values, wanted, "batch term against the statistical term")
 
 
 @check("l1_geometry/thm-13@corrected", kind="runtime", grid={"p": (1.02, 1.25, 2.0), "d": (4, 1024)})

@@ -30,9 +30,9 @@ from .cases import CONSTANT, NO_CONSTANT, sign_error
 
 def samples_of_the_signs(d: int, alpha: float, epsilon: float) -> int:
     """Least n at which these signs err by at most alpha on every data set of the family, delta = n^-2."""
-    found = smallest_n(lambda n: sign_error(n, d, epsilon, 1 / (n + 1) ** 2) <= alpha)
-    assert found is not None
-    return found
+    count = smallest_n(lambda n: sign_error(n, d, epsilon, 1 / (n + 1) ** 2) <= alpha)
+    assert count is not None
+    return count
 
 
 def samples_of_noisy_moments(d: int, alpha: float, epsilon: float) -> int:
@@ -48,9 +48,9 @@ def samples_of_noisy_moments(d: int, alpha: float, epsilon: float) -> int:
         sigma = 2 * math.sqrt(entries + d) / n * math.sqrt(2 * math.log(1.25 * n**2)) / epsilon
         return 2 * sigma * logs / 4
 
-    found = smallest_n(lambda n: error(n + 1) <= alpha)
-    assert found is not None
-    return found
+    count = smallest_n(lambda n: error(n + 1) <= alpha)
+    assert count is not None
+    return count
 
 
 def _needed(
@@ -107,9 +107,9 @@ def records_at_one_over_d(context: Context) -> Verdict:
         d, n = 4**k, 8**k
         facts.append(Fact(f"n^2 at d = {d}", n**2, "=", d**3))
         facts.append(Fact(f"error^3 d^3 one record before, d = {d}", Fraction(d**3, (n - 1) ** 2), ">", 1))
-    found = lower_bound.verdict(facts)
-    if found.outcome != "holds":
-        return found
+    verdict = lower_bound.verdict(facts)
+    if verdict.outcome != "holds":
+        return verdict
     return _needed(
         "l1_geometry/lem-d6", [(4**k, 4.0**-k, 0.1) for k in range(1, 9)], samples_of_noisy_moments, NOISY_MOMENTS
     )
@@ -136,10 +136,10 @@ def copies_carry_the_bound_below_one_over_d(context: Context) -> Verdict:
         ]
         cells.append((d, float(alpha), float(e)))
     needed = _needed("l1_geometry/lem-d4", cells, samples_of_noisy_moments, NOISY_MOMENTS)
-    found = lower_bound.verdict(facts, [needed])
+    verdict = lower_bound.verdict(facts, [needed])
     numbers = {"facts": len(facts), "constant that is reached": 1 / 25, **needed.numbers}
-    said = f"{found.reason}; given Lemma D.6; {needed.reason}"
-    return replace(found, reason=said, numbers=numbers, axes=("d", "records"), dashed=NO_CONSTANT)
+    said = f"{verdict.reason}; given Lemma D.6; {needed.reason}"
+    return replace(verdict, reason=said, numbers=numbers, axes=("d", "records"), dashed=NO_CONSTANT)
 
 
 @check("l1_geometry/prop-1@literal", kind="lower-bound", expect="refuted")

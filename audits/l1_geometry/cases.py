@@ -139,9 +139,9 @@ def least_private(algorithm: A, told: Problem, n: int) -> A:
     return calibrated(algorithm, "c_sigma", told, n, tolerance=0.01)
 
 
-def without_bars(found: Verdict) -> Verdict:
+def without_bars(verdict: Verdict) -> Verdict:
     """Points without bars: what is known from above is only that the mean lies below the bound that is drawn."""
-    return replace(found, points=tuple(replace(point, lower=None, upper=None) for point in found.points))
+    return replace(verdict, points=tuple(replace(point, lower=None, upper=None) for point in verdict.points))
 
 
 Pair = tuple[Array, Array, Array]
@@ -340,8 +340,8 @@ def leaves(
     if noise == "concentrated":
         root = math.sqrt(max(0.25, H * 2 / L) * -math.log(delta))
         return ((0.3 * ratio / (root * (1 + math.log(2 * d)))) ** (2 / 3),)
-    found = ratio / math.log2(2 * d)
-    return (math.sqrt(found) if noise == "pure" else (found / math.log(n / delta)) ** (2 / 3),)
+    value = ratio / math.log2(2 * d)
+    return (math.sqrt(value) if noise == "pure" else (value / math.log(n / delta)) ** (2 / 3),)
 
 
 def records(noise: Noise, T: int, **at: Any) -> int:
@@ -394,8 +394,8 @@ SIZES = [2**k for k in range(8, 41, 4)]
 
 def certified_account(algorithm: Any, work: Any, epsilon: float, n: int, allowed: float) -> Verdict:
     plan = algorithm.schedule(problem(work, ApproxDP(epsilon, 1e-5)), n)
-    found = judge_account(account(plan, n), ApproxDP(allowed, 1e-5))
-    return replace(found, numbers={**found.numbers, "phases": len(plan.releases)})
+    verdict = judge_account(account(plan, n), ApproxDP(allowed, 1e-5))
+    return replace(verdict, numbers={**verdict.numbers, "phases": len(plan.releases)})
 
 
 def risk_of_linear_losses(context: Context, algorithm: Any, n: int, series: str) -> Verdict:
@@ -408,8 +408,8 @@ def risk_of_linear_losses(context: Context, algorithm: Any, n: int, series: str)
     rows = work.rows(context.rng("data"), trials, n)
     values = work.excess_risk(algorithm.fit(work, Fixed(rows), told, rng=context.rng("runs"), trials=trials))
     bound = bound_of("l1_geometry/thm-4@summed", algorithm, told, n)
-    found = risk.expectation(values, bound, context.failure_probability, limit=top, x=float(n), series=series)
-    return with_budget(without_bars(found), algorithm, told, n)
+    verdict = risk.expectation(values, bound, context.failure_probability, limit=top, x=float(n), series=series)
+    return with_budget(without_bars(verdict), algorithm, told, n)
 
 
 def planned_gradients(rule: str, p: float, d: int, epsilon: float, n: int) -> float:
@@ -436,23 +436,23 @@ def risk_on_the_lasso(context: Context, algorithm: TreeFrankWolfe, n: int, serie
     trials = min(context.scale(200, 1000), max(60, 4 * 10**6 // n))
     values = risk.excess_risks(algorithm, LASSO, told, n, trials, context.seed, context.label, series, n)
     bound = bound_of("l1_geometry/thm-6@summed", algorithm, told, n)
-    found = risk.expectation(values, bound, context.failure_probability, limit=LIMIT, x=float(n), series=series)
+    verdict = risk.expectation(values, bound, context.failure_probability, limit=LIMIT, x=float(n), series=series)
     # The printed noise is accounted under certified sensitivities, not under its own claims.
     half = algorithm.sensitivity == "printed" and algorithm.noise == "pure"
     planned = printed_noise(algorithm, told, n) if half else replace(algorithm, sensitivity="safe")
-    return with_budget(without_bars(found), planned, told, n)
+    return with_budget(without_bars(verdict), planned, told, n)
 
 
 def ends_of_the_window(stated: Claim) -> dict[str, sp.Expr]:
     """What the claim assumes: ends of the window of beta, and the cap on epsilon, where it has one."""
-    found: dict[str, sp.Expr] = {}
+    by_name: dict[str, sp.Expr] = {}
     for one in stated.assumptions:
         sides = one.lhs, one.rhs
         for name, here, there in (("low", 1, 0), ("high", 0, 1), ("cap", 0, 1)):
             wanted = BY_NAME["epsilon" if name == "cap" else "H"]
             if sides[here] == wanted and BY_NAME["n"] in sides[there].free_symbols:
-                found[name] = sides[there]
-    return found
+                by_name[name] = sides[there]
+    return by_name
 
 
 def steps_at_the_upper_end(noise: str) -> Verdict:

@@ -60,11 +60,11 @@ def lines_of_phases(context: Context, algorithm: Algorithm[Any]) -> Verdict:
     """Algorithm 2 or 6 on least squares: several phases, of whose steps some end at the edge of their ball."""
     work, at_edge = SignLasso(x_star=(0.4, -0.2, 0.1), s=0.3), list[Array]()
     told = Told.of(context, algorithm, work, problem(work), 128)
-    found = told.judged(printed_phases(told.lines, told.plan.phases, told.records, told.start, at_edge))
+    verdict = told.judged(printed_phases(told.lines, told.plan.phases, told.records, told.start, at_edge))
     share, phases = float(np.mean(np.concatenate(at_edge))), len(told.plan.phases)
     if phases < 2 or not 0 < share < 1:
         return differs(f"{phases} phases with a share of {share:.3g} at the edge: more, and both kinds, are wanted")
-    return replace(found, numbers={**found.numbers, "phases": phases, "share at the edge": share})
+    return replace(verdict, numbers={**verdict.numbers, "phases": phases, "share at the edge": share})
 
 
 def printed_tree(lines: Lines, rows: Sequence[Any], records: Array, corners: Array, x: Array) -> Array:
@@ -131,12 +131,12 @@ def regret(context: Context, algorithm: LocalizedMirrorDescent, n: int, trials: 
     if raised >= limit:
         said = f"the bound {bound - slope * away:.4g} on E F(x_k) - F(x_0) is vacuous: {reach:.4g} is never exceeded"
         return undecided(said, "exact", numbers={"bound": bound, "reach": reach, "vacuous": True})
-    found = risk.expectation(
+    verdict = risk.expectation(
         np.maximum(0.0, slope * point[:, 0] + reach), raised, context.failure_probability, limit=limit * (1 + 1e-9),
         quantity="F(x_k) - F(x_0), raised by what the phases can move,", x=float(n),
     )  # fmt: skip
-    found = replace(found, numbers={**found.numbers, "regret bound": bound, "|y - x_0|": away, "reach": reach})
-    return with_budget(without_bars(found), algorithm, told, n)
+    verdict = replace(verdict, numbers={**verdict.numbers, "regret bound": bound, "|y - x_0|": away, "reach": reach})
+    return with_budget(without_bars(verdict), algorithm, told, n)
 
 
 DESCENT = {

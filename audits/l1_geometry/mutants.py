@@ -78,10 +78,10 @@ def tree_half_way(original, self, node):
 @seeded("l1_geometry/alg-3", Tree, "sets")
 def tree_root_read_again(original, self):
     """The last right child reads records of the root once more."""
-    found = original(self)
-    last = max(found, key=lambda node: (len(node), node))
-    start, stop = found[last]
-    return found | {last: (self.first, self.first + stop - start)}
+    function = original(self)
+    last = max(function, key=lambda node: (len(node), node))
+    start, stop = function[last]
+    return function | {last: (self.first, self.first + stop - start)}
 
 
 @seeded("l1_geometry/alg-3", Tree, "step")

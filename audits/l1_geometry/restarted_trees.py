@@ -31,8 +31,8 @@ class Vast(TreeFrankWolfe):
     """Algorithm 3 on more records than NumPy has roots of."""
 
     def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
-        found = super().terms(problem, n)
-        return {**found, "b": float(found["b"])}
+        numbers = super().terms(problem, n)
+        return {**numbers, "b": float(numbers["b"])}
 
 
 INNER = Vast(noise="approximate", sensitivity="safe")

@@ -187,7 +187,7 @@ def both(context: Context, d: int, x: float, epsilon: float) -> dict[str, float]
     # Where the first regulariser keeps the minimiser of a linear loss in the middle of the domain.
     balanced = 1 / (first.eta_i * first.records * (first.p - 1))
     descent = CoarseDescent(REDUCED_SIGMA, "gradients")
-    found = {"descent": worst(descent, losses(d, balanced, (0.7, 1.0, 1.4)), n, epsilon, trials, context)}
+    fields = {"descent": worst(descent, losses(d, balanced, (0.7, 1.0, 1.4)), n, epsilon, trials, context)}
 
     by_depth = {}
     for T in range(1, chosen_depth(d, n, epsilon) + 1):
@@ -196,9 +196,9 @@ def both(context: Context, d: int, x: float, epsilon: float) -> dict[str, float]
         hidden = math.log(2 * d) * tree.schedule(told, n).phases[0].scale
         by_depth[T] = worst(tree, losses(d, hidden, (0.4, 0.6, 0.85)), n, epsilon, 4 * trials, context)
     best = min(by_depth, key=lambda T: by_depth[T].mean())
-    found |= {"tree": by_depth[max(by_depth)], "best": by_depth[best]}
+    fields |= {"tree": by_depth[max(by_depth)], "best": by_depth[best]}
     numbers: dict[str, float] = {"x": x, "trials": trials, "depth": max(by_depth), "best depth": best}
-    for name, values in found.items():
+    for name, values in fields.items():
         numbers |= {name: float(values.mean()), f"{name} se": float(values.std(ddof=1) / math.sqrt(len(values)))}
     chosen = replace(TREE, T=max(by_depth))
     return numbers | _budgets(budget(descent, told, n), budget(chosen, told, n))
@@ -206,12 +206,12 @@ def both(context: Context, d: int, x: float, epsilon: float) -> dict[str, float]
 
 def chosen_depth(d: int, n: int, epsilon: float) -> int:
     """T up to `DEPTHS` that balances beta D^2/2^T and the selection gap of Theorem 7, with 2^T <= b."""
-    told, found = problem(bowl(d), ApproxDP(epsilon, DELTA)), []
+    told, pairs = problem(bowl(d), ApproxDP(epsilon, DELTA)), []
     for T in range(1, DEPTHS + 1):
         tree = replace(TREE, T=T)
         if tree.sizes(told, n)[1] >= 2**T:
-            found.append((4 / 2**T + tree.schedule(told, n).phases[0].scale * (1 + math.log(2 * d)), T))
-    return min(found)[1]
+            pairs.append((4 / 2**T + tree.schedule(told, n).phases[0].scale * (1 + math.log(2 * d)), T))
+    return min(pairs)[1]
 
 
 @dataclass(frozen=True)
@@ -245,11 +245,11 @@ def crossing(rows: Sequence[Mapping[str, Any]], tree: str, failure_probability: 
     Args:
         failure_probability: that some t-interval of the ratio misses, all cells and all depths to choose from together.
     """
-    found = sorted(rows, key=lambda m: m["x"])
-    x = np.log([m["x"] for m in found])
-    logs = np.log([m["descent"] / m[tree] for m in found])
-    error = np.array([math.hypot(m["descent se"] / m["descent"], m[f"{tree} se"] / m[tree]) for m in found])
-    reach = error * scipy.stats.t.isf(failure_probability / (2 * DEPTHS * len(found)), found[0]["trials"] - 1)
+    ordered = sorted(rows, key=lambda m: m["x"])
+    x = np.log([m["x"] for m in ordered])
+    logs = np.log([m["descent"] / m[tree] for m in ordered])
+    error = np.array([math.hypot(m["descent se"] / m["descent"], m[f"{tree} se"] / m[tree]) for m in ordered])
+    reach = error * scipy.stats.t.isf(failure_probability / (2 * DEPTHS * len(ordered)), ordered[0]["trials"] - 1)
     ahead, behind = np.flatnonzero(logs - reach > 0), np.flatnonzero(logs + reach < 0)
     passed = _passes(x, logs)
     first, last = _passes(x, logs - reach), _passes(x, logs + reach)
@@ -421,16 +421,16 @@ def on_drawn_records(rows: Sequence[Cell], failure_probability: float) -> Verdic
     dimensions = sorted({cell["d"] for cell, _ in rows})
     for d in dimensions:
         series = sorted((m for cell, m in rows if cell["d"] == d), key=lambda m: m["x"])
-        found = crossing(series, "tree", failure_probability / len(dimensions))
+        crossed = crossing(series, "tree", failure_probability / len(dimensions))
         numbers |= {
-            f"crossing at d = {d}": found.x,
+            f"crossing at d = {d}": crossed.x,
             f"largest n eps measured, d = {d}": series[-1]["x"],
-            f"tree certainly better up to, d = {d}": found.before,
-            f"descent certainly better from, d = {d}": found.after,
+            f"tree certainly better up to, d = {d}": crossed.before,
+            f"descent certainly better from, d = {d}": crossed.after,
         }
-        said.append(f"d = {d}, n eps up to {series[-1]['x']:.4g}: {found}")
+        said.append(f"d = {d}, n eps up to {series[-1]['x']:.4g}: {crossed}")
         points += [Point(x=m["x"], value=m["descent"] / m["tree"], bound=1.0, series=f"d = {d}") for m in series]
-        places.append(found)
+        places.append(crossed)
     reason = "tree against localised descent: " + "; ".join(said)
     fields: dict[str, Any] = {"failure_probability": failure_probability, "numbers": numbers, "points": points}
     fields["dashed"] = "equal excess"

@@ -38,10 +38,10 @@ def gradients_are_bounded_at_every_vertex(context: Context) -> Verdict:
     records, corners = _all_records(SMALL), SMALL.domain.vertices
     size = np.abs(SMALL.gradient(corners[:, None], records[None])).max(axis=-1).ravel()
     L = SMALL.constants.lipschitz(1.0)
-    found = accuracy.never_violated(
+    verdict = accuracy.never_violated(
         size, L, statement="||g||_inf <= L", covers="gradients are affine in x, and these are all records and vertices"
     )
-    return found if math.isclose(size.max(), L) else differs(f"L = {L} is not attained: {size.max()}")
+    return verdict if math.isclose(size.max(), L) else differs(f"L = {L} is not attained: {size.max()}")
 
 
 @check("l1_geometry/def-2-1", kind="accuracy", grid={"loss": ("linear", "location", "lasso")}, expect="consistent")
@@ -114,8 +114,8 @@ def hockey_stick_is_the_worst_event(context: Context) -> Verdict:
 def randomised_response_attains_basic_composition(context: Context) -> Verdict:
     """k-fold randomised response loses exactly k eps, and no more."""
     grid = [(e, k) for e in (0.01, 0.1, 1.0) for k in (1, 2, 5, 20)]
-    found = [Composition([(e, k)]).epsilon(0.0) for e, k in grid]
-    return agree(found, [claim("l1_geometry/lem-2-1").evaluate(k=k, epsilon=e) for e, k in grid], "epsilon")
+    epsilons = [Composition([(e, k)]).epsilon(0.0) for e, k in grid]
+    return agree(epsilons, [claim("l1_geometry/lem-2-1").evaluate(k=k, epsilon=e) for e, k in grid], "epsilon")
 
 
 @check("l1_geometry/lem-2-1", kind="symbolic")

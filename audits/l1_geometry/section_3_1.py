@@ -87,11 +87,11 @@ def printed_noise_is_enough(context: Context, *, epsilon: float, n: int) -> Verd
     """The accountant certifies (eps, delta)-DP of the transcript under the printed constant 100, with replacement."""
     told = problem(linear(4), ApproxDP(epsilon, 1e-5))
     plan = NoisyMirrorDescent().schedule(told, n)
-    found = judge_account(account(plan, n), told.privacy)
-    spent = float(found.numbers["certified epsilon"])
+    verdict = judge_account(account(plan, n), told.privacy)
+    spent = float(verdict.numbers["certified epsilon"])
     point = Point(x=float(n), value=spent, bound=epsilon, series=f"epsilon = {epsilon:g}")
-    numbers = {**found.numbers, "steps": plan.phases[0].T}
-    return replace(found, numbers=numbers, points=(point,), axes=("n", "epsilon of the transcript"))
+    numbers = {**verdict.numbers, "steps": plan.phases[0].T}
+    return replace(verdict, numbers=numbers, points=(point,), axes=("n", "epsilon of the transcript"))
 
 
 @check("l1_geometry/alg-1", kind="privacy")
@@ -237,12 +237,12 @@ def empirical_excess_of_the_average(context: Context, *, case: tuple[int, float]
         point = algorithm.fit(work, Fixed(rows), told, rng=rng, trials=size)
         mean = rows.mean(axis=1)
         values.append((mean * point).sum(axis=1) - mean.min(axis=1))
-    found = np.maximum(0.0, np.concatenate(values))
+    entries = np.maximum(0.0, np.concatenate(values))
     bound = bound_of("l1_geometry/thm-3@summed", algorithm, told, n)
     if bound >= 0.75 * 0.95:
         return differs(f"the bound {bound:.4g} does not tell the uniform point from an answer: more records are wanted")
     verdict = risk.expectation(
-        found, bound, context.failure_probability, limit=2.0, quantity="excess empirical loss", x=float(n),
+        entries, bound, context.failure_probability, limit=2.0, quantity="excess empirical loss", x=float(n),
         series=f"epsilon = {epsilon:g}",
     )  # fmt: skip
     return with_budget(without_bars(verdict), algorithm, told, n)

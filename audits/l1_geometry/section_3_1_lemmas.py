@@ -62,9 +62,9 @@ def a_constant_of_the_moments_accountant(context: Context, *, n: int, T: int, ep
     read = Read(start=0, stop=n, sensitivity=1.0, sampling=Sampling("with-replacement", b))
     release = Release(name="gradient", law=Gaussian(multiplier), reads=(read,), count=T)
     plan: Any = Schedule(phases=(), releases=(release,), gradients=0, floats_per_trial=1, claimed=None)
-    found = judge_account(account(plan, n), ApproxDP(epsilon, 1e-5))
-    reason = f"multiplier {multiplier:.4g}: {found.reason}"
-    return replace(found, reason=reason, numbers={**found.numbers, "b": b})
+    verdict = judge_account(account(plan, n), ApproxDP(epsilon, 1e-5))
+    reason = f"multiplier {multiplier:.4g}: {verdict.reason}"
+    return replace(verdict, reason=reason, numbers={**verdict.numbers, "b": b})
 
 
 def reflected_walk(m: float, R: float, T: int, cells: int, split: bool = False) -> float:
@@ -116,11 +116,11 @@ def printed_constant_on_a_reflected_walk(context: Context) -> Verdict:
     top = max(points, key=lambda point: point.value)
     if top.value <= 1:
         return differs(f"no walk exceeds the bound: {top.value:.3g} of it at T = {top.x:g}")
-    found = refuted_by(
+    verdict = refuted_by(
         "l1_geometry/lem-3-2", "lem_3_2", numbers=numbers, points=points, m="1/5", R="1/5", T=300, grid=1500
     )
-    reason = f"{found.reason}; {top.value:.3g} times the bound at T = {top.x:g}"
-    return replace(found, axes=("T", "excess over the printed bound"), reason=reason, severity=top.value)
+    reason = f"{verdict.reason}; {top.value:.3g} times the bound at T = {top.x:g}"
+    return replace(verdict, axes=("T", "excess over the printed bound"), reason=reason, severity=top.value)
 
 
 @check("l1_geometry/lem-3-2@corrected", kind="symbolic")

@@ -71,14 +71,14 @@ def distance_after_one_phase(context: Context) -> Verdict:
     point = descend(Run(plan, trials, context.rng("runs")), row, work, Fixed(rows), np.zeros((1, 4)))
     values = norms.norm(point - best, row.p) ** 2
     bound = _distance(row, 1.0)
-    found = risk.expectation(
+    verdict = risk.expectation(
         values, bound, context.failure_probability, limit=(2 * row.radius) ** 2 * (1 + 1e-9), quantity="|x_1 - x^_1|^2"
     )
     private = least_private(algorithm, problem(work), 256)
     left = _distance(row, private.c_sigma) / (2 * row.radius) ** 2
     said = f"at the least constant that is certified, {private.c_sigma:.3g}, A_1 is {left:.3g} of what is sure anyway"
-    numbers = {**found.numbers, "certified constant": private.c_sigma, "A_1 there over what is sure": left}
-    return with_budget(replace(found, reason=f"{found.reason}; {said}", numbers=numbers), plan, problem(work), 256)
+    numbers = {**verdict.numbers, "certified constant": private.c_sigma, "A_1 there over what is sure": left}
+    return with_budget(replace(verdict, reason=f"{verdict.reason}; {said}", numbers=numbers), plan, problem(work), 256)
 
 
 @check("l1_geometry/lem-3-4", kind="accuracy", grid={"distance": (1.0, 30.0, 1000.0), "n": by_size([16], [16, 64])})
@@ -88,8 +88,8 @@ def exact_risk_of_the_regularised_minimiser(context: Context, *, distance: float
     row = next(LocalizedMirrorDescent(distance=distance).phases(problem(linear(2, L=L)), n))
     ups = np.arange(row.records + 1)
     # At p = 2 coordinates part: the minimiser is mean/(1 + ridge), of the block or of the law; E over its outcomes.
-    found, ridge = 2 * ups / row.records - 1, row.weight * row.scale
-    best, left = found / (1 + ridge), []
+    value, ridge = 2 * ups / row.records - 1, row.weight * row.scale
+    best, left = value / (1 + ridge), []
     for mean in np.linspace(0, 0.9, 10):
         chance, y = scipy.stats.binom.pmf(ups, row.records, (1 + mean) / 2), mean / (1 + 2 / (row.eta_i * row.records))
         risk_of = lambda x, mean=mean: x**2 / 2 - mean * x  # noqa: E731
@@ -113,12 +113,12 @@ def stability_of_the_minimiser(context: Context) -> Verdict:
     data = np.zeros((row.records, 4))
     neighbour = data.copy()
     data[0], neighbour[0] = np.ones(4), -np.ones(4)
-    found = stability.search(
+    search = stability.search(
         stability.of_map(minimise, stated, row.p), BoxRecords([-1.0] * 4, [1.0] * 4), row.records,
         given=[(data, neighbour)], chains=8, steps=context.scale(4, 20), seed=context.seed,
     )  # fmt: skip
     proof = "F_i is 2/(eta_i n_i)-strongly convex in l_p; one record moves its gradient by 4L/n_i in l_q"
-    return stability.verdict(found, certificate=Certificate(1.0, proof))
+    return stability.verdict(search, certificate=Certificate(1.0, proof))
 
 
 @check("l1_geometry/fact-norm-ratio", kind="accuracy")
@@ -128,11 +128,11 @@ def ratio_of_norms_stays_below_two(context: Context) -> Verdict:
     """
     x, stated = sp.Symbol("x", positive=True), claim("l1_geometry/fact-norm-ratio").explicit
     share = x / (1 + x)
-    found = proved(
+    verdict = proved(
         {"the largest ratio": 2 ** sp.limit(share, x, sp.oo) - stated}, {"the exponent grows": sp.diff(share, x)}
     )
     natural = {f"natural logarithm, d = {d}": d ** (math.log(d) / (1 + math.log(d)) / math.log(d)) for d in (10, 100)}
-    return replace(found, numbers={**found.numbers, **natural})
+    return replace(verdict, numbers={**verdict.numbers, **natural})
 
 
 @check("l1_geometry/fact-sssss", kind="stability", expect="consistent")

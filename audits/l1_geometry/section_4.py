@@ -144,10 +144,10 @@ def account_of_the_tree(context: Context, *, T: int) -> Verdict:
     """
     algorithm, promise, n = TreeFrankWolfe(T=T, batch=64, sensitivity="safe"), PureDP(0.5), record_count(64, T)
     told = problem(LASSO, promise)
-    found = judge_account(account(algorithm.schedule(told, n), n), promise)
+    verdict = judge_account(account(algorithm.schedule(told, n), n), promise)
     printed = account(printed_noise(algorithm, told, n), n).epsilon(0.0)
-    reason = f"{found.reason}; under the printed noise {printed:.6g} is"
-    return replace(found, reason=reason, numbers={**found.numbers, "certified for the printed noise": printed})
+    reason = f"{verdict.reason}; under the printed noise {printed:.6g} is"
+    return replace(verdict, reason=reason, numbers={**verdict.numbers, "certified for the printed noise": printed})
 
 
 @check(
@@ -169,7 +169,7 @@ def every_selection_moves_within_its_claim(context: Context, *, noise: str) -> V
     place = np.tile(np.arange(n), times)
     other[np.arange(len(data)), place] = LASSO.rows(context.rng("other"), len(data), 1)[:, 0]
     seen = Case(algorithm, LASSO, told).replay(data, other, len(data), context.seed)
-    ratios = {name: float(found.max()) for name, found in seen.ratios().items()}
+    ratios = {name: float(values.max()) for name, values in seen.ratios().items()}
     worst = max(ratios.values())
     sure = "a record enters v by one gradient at the root and by two at right children, all of sup-norm <= L"
     said = f"at most {worst:.4g} of the claim over {len(data)} pairs and {len(ratios)} selections ({sure})"

@@ -51,8 +51,8 @@ from .cases import (
 def gradients_of_theorem_6(context: Context, *, n: int) -> Verdict:
     """At its own b and T, the schedule plans at most n gradients (runs count what schedules plan: alg-3)."""
     plan = TreeFrankWolfe().schedule(problem(LASSO, PureDP(1.0)), n)
-    found = runtime.verdict(float(plan.gradients), float(n), what="planned gradients", x=float(n))
-    return replace(found, numbers={**found.numbers, "T": len(plan.phases)})
+    verdict = runtime.verdict(float(plan.gradients), float(n), what="planned gradients", x=float(n))
+    return replace(verdict, numbers={**verdict.numbers, "T": len(plan.phases)})
 
 
 @check("l1_geometry/thm-6", kind="risk", grid={"n": by_size([4096], [4096, 65536, 2**22])}, expect=EITHER)
@@ -86,9 +86,9 @@ def weights_of_the_steps(context: Context) -> Verdict:
         for T in range(1, 8):
             algorithm = TreeFrankWolfe(T=T, batch=2**T * 2, steps=steps)  # type: ignore[arg-type]
             rows = algorithm.schedule(problem(LASSO, PureDP(1.0)), record_count(2**T * 2, T)).phases
-            found = weights(rows)
-            total = math.fsum(w for w, _, _ in found)
-            drift = math.fsum(w * e for w, e, _ in found) / 2 * 2**T
+            shares = weights(rows)
+            total = math.fsum(w for w, _, _ in shares)
+            drift = math.fsum(w * e for w, e, _ in shares) / 2 * 2**T
             if abs(total - 1) > 1e-12:
                 return refuted(f"the weights of T = {T} add up to {total}", "exact")
             numbers[f"{steps}, T = {T}"] = drift

@@ -122,10 +122,10 @@ def random_allocation_loses_more_than_epsilon(context: Context) -> Verdict:
     b = 400.
     """
     sizes = context.scale((100, 400), (80, 100, 200, 400))
-    found = {b: float(lem_4_1_random(b, 1).found) for b in sizes}
-    points = [Point(x=float(b), value=loss, bound=1.0, series="random allocation") for b, loss in found.items()]
+    by_name = {b: float(lem_4_1_random(b, 1).found) for b in sizes}
+    points = [Point(x=float(b), value=loss, bound=1.0, series="random allocation") for b, loss in by_name.items()]
     return refuted_by(
-        "l1_geometry/lem-4-1", "lem_4_1_random", numbers={f"loss at b = {b}": loss for b, loss in found.items()},
+        "l1_geometry/lem-4-1", "lem_4_1_random", numbers={f"loss at b = {b}": loss for b, loss in by_name.items()},
         points=points, axes=("b", "privacy loss of one event (claimed: 1)"), b=sizes[-1], epsilon=1,
     )  # fmt: skip
 
@@ -151,15 +151,15 @@ def auditor_finds_the_right_child(context: Context) -> Verdict:
     result = audited(
         context, tree("printed"), LinearSquare(), right_child(), PureDP(1.0), context.scale(20_000, 60_000)
     )
-    found = result.verdict()
-    if found.outcome != "refuted":
-        reason = f"the auditor does not see what is there: {found.reason}"
+    verdict = result.verdict()
+    if verdict.outcome != "refuted":
+        reason = f"the auditor does not see what is there: {verdict.reason}"
         spent = context.failure_probability
-        return undecided(reason, "sampled", failure_probability=spent, numbers=found.numbers)
+        return undecided(reason, "sampled", failure_probability=spent, numbers=verdict.numbers)
     exact = enumerate_selections(tree_case(BATCH, "printed"), *right_child_pair(BATCH)[:2]).loss
     said = f"the auditor certifies epsilon >= {result.epsilon_lower:.4g} by {result.event}"
     refuting = refuted_by(
-        "l1_geometry/lem-4-1", "lem_4_1_fixed", measured=exact, agreement=1e-6, numbers=found.numbers,
+        "l1_geometry/lem-4-1", "lem_4_1_fixed", measured=exact, agreement=1e-6, numbers=verdict.numbers,
         b=BATCH, epsilon=1, tilt="1/10",
     )  # fmt: skip
     return replace(refuting, reason=f"{said}; {refuting.reason}")
@@ -170,14 +170,14 @@ def corrected_claim_covers_the_difference(context: Context, *, b: int) -> Verdic
     """With the doubled claim the same record moves a score by its claim exactly; no record can do more. The largest
     exact loss, over all outcomes, stays below epsilon.
     """
-    found = enumerate_selections(tree_case(b, "safe"), *right_child_pair(b)[:2])
-    said = f"movement {found.moved:.9g} of the claim, largest loss {found.loss:.6g} of epsilon = 1 at b = {b}"
-    numbers = {"movement over claim": found.moved, "largest loss": found.loss}
+    enumerated = enumerate_selections(tree_case(b, "safe"), *right_child_pair(b)[:2])
+    said = f"movement {enumerated.moved:.9g} of the claim, largest loss {enumerated.loss:.6g} of epsilon = 1 at b = {b}"
+    numbers = {"movement over claim": enumerated.moved, "largest loss": enumerated.loss}
     sure = "a record enters v by two gradients of sup-norm <= L over 2^-j b, and |c_i|_1 <= D/2"
-    broken = found.moved > 1 + 1e-9 or found.loss > 1
-    point = Point(x=float(b), value=found.loss, bound=1.0, series="largest exact loss, twice the noise")
+    broken = enumerated.moved > 1 + 1e-9 or enumerated.loss > 1
+    point = Point(x=float(b), value=enumerated.loss, bound=1.0, series="largest exact loss, twice the noise")
     return (refuted if broken else holds)(
-        f"{said} ({sure})", "certificate", numbers=numbers, severity=found.loss, points=[point],
+        f"{said} ({sure})", "certificate", numbers=numbers, severity=enumerated.loss, points=[point],
         axes=("b", "privacy loss (claimed: 1)"),
     )  # fmt: skip
 
@@ -248,13 +248,13 @@ def error_at_every_leaf(context: Context, *, b: int) -> Verdict:
     bound = float(claim("l1_geometry/lem-4-2").evaluate(L=L, H=1.0, D=2.0, d=8, b=b))
     leaves = [f"leaf {leaf} of phase {t}" for t in (1, 2, 3) for leaf in range(2**t)]
     share = context.failure_probability / len(leaves)
-    found = [
+    verdicts = [
         risk.expectation(values, bound, share, limit=most, quantity=f"error at {leaf}", x=float(b), variable="b")
         for leaf, values in zip(leaves, sizes, strict=True)
     ]
-    worst = replace(combine(found), axes=("b", "mean error of the worst leaf"))
-    (point,) = max((one.points for one in found), key=lambda points: points[0].value)
-    numbers = {**worst.numbers, "leaves": len(leaves), "least mean": min(one.numbers["mean"] for one in found)}
+    worst = replace(combine(verdicts), axes=("b", "mean error of the worst leaf"))
+    (point,) = max((one.points for one in verdicts), key=lambda points: points[0].value)
+    numbers = {**worst.numbers, "leaves": len(leaves), "least mean": min(one.numbers["mean"] for one in verdicts)}
     return without_bars(replace(worst, points=(point,), numbers=numbers))
 
 

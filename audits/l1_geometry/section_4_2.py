@@ -206,9 +206,9 @@ def account_without_shuffling(context: Context, *, T: int, beta: float, epsilon:
     if plan.claimed != told.privacy:
         return differs(f"the plan promises {plan.claimed}, the theorem {told.privacy}", numbers=numbers)
     zcdp = judged(rho, "<=", stated * (1 + 1e-9), f"rho {rho:.4g} of {stated:.4g}", "certificate", numbers=numbers)
-    found = judge_account(spent, told.privacy)
-    found = replace(found, reason=f"{found.reason}; least noise {least:.3g} of the stated", numbers=numbers)
-    return combine([zcdp, found])
+    verdict = judge_account(spent, told.privacy)
+    verdict = replace(verdict, reason=f"{verdict.reason}; least noise {least:.3g} of the stated", numbers=numbers)
+    return combine([zcdp, verdict])
 
 
 @check("l1_geometry/thm-7@private", kind="risk", also=("l1_geometry/thm-6@summed",), grid={"T": (1, 2, 4, 6)})
@@ -273,11 +273,11 @@ def hidden_constant_of_the_chain(context: Context) -> Verdict:
     costs at most 26.1 times epsilon up to T = 60, and less and less from T = 24 on.
     """
     depths = (2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 24, 28, 32, 40, 50, 60)
-    found = {T: hidden_constant(n, n**-1.5, T, 2 ** (-T / 2)) for T in depths for n in [smallest_size(T)]}
-    points = [Point(x=float(T), value=c, series="epsilon over the stated one") for T, c in found.items()]
-    numbers = {f"T = {T}": c for T, c in found.items()}
-    last = [found[T] for T in depths if T >= 24]
-    worst, grows = max(found.values()), any(b >= a for a, b in itertools.pairwise(last))
+    by_name = {T: hidden_constant(n, n**-1.5, T, 2 ** (-T / 2)) for T in depths for n in [smallest_size(T)]}
+    points = [Point(x=float(T), value=c, series="epsilon over the stated one") for T, c in by_name.items()]
+    numbers = {f"T = {T}": c for T, c in by_name.items()}
+    last = [by_name[T] for T in depths if T >= 24]
+    worst, grows = max(by_name.values()), any(b >= a for a, b in itertools.pairwise(last))
     said = f"at most {worst:.4g} times epsilon for T = 2 to {depths[-1]}, {last[-1]:.4g} at the last"
     fields: dict[str, Any] = {"numbers": numbers, "points": points, "axes": ("T", "epsilon_total/epsilon")}
     if worst > MOST or grows:
@@ -293,14 +293,14 @@ def scores_under_the_approximate_noise(context: Context, *, b: int) -> Verdict:
     """
     data, neighbour, _ = right_child_pair(b)
     printed, safe = (tree_case(b, reading, "approximate") for reading in ("printed", "safe"))
-    found = {reading: enumerate_selections(case, data, neighbour) for reading, case in (("p", printed), ("s", safe))}
+    by_name = {reading: enumerate_selections(case, data, neighbour) for reading, case in (("p", printed), ("s", safe))}
     epsilon, _ = safe.algorithm.budget_of(safe.problem, data.shape[1])  # type: ignore[attr-defined]
-    n, delta, loss = data.shape[1], float(safe.problem.privacy.delta), found["s"].loss  # type: ignore[attr-defined]
+    n, delta, loss = data.shape[1], float(safe.problem.privacy.delta), by_name["s"].loss  # type: ignore[attr-defined]
     stated = float(claim("l1_geometry/lem-4-4@derived").evaluate(T=1, epsilon=epsilon, n=n, delta=delta))
-    said = f"{found['p'].moved:.4g} of the printed claim, {found['s'].moved:.4g} of the certified one; "
+    said = f"{by_name['p'].moved:.4g} of the printed claim, {by_name['s'].moved:.4g} of the certified one; "
     said += f"loss {loss:.4g} of {stated:.4g}"
-    numbers = {"over the certified claim": found["s"].moved, "over the printed claim": found["p"].moved}
-    fits = found["s"].moved <= 1 + 1e-9 and found["p"].moved <= 2 + 1e-9 and loss <= stated * (1 + 1e-9)
+    numbers = {"over the certified claim": by_name["s"].moved, "over the printed claim": by_name["p"].moved}
+    fits = by_name["s"].moved <= 1 + 1e-9 and by_name["p"].moved <= 2 + 1e-9 and loss <= stated * (1 + 1e-9)
     return (holds if fits else refuted)(
         said, "certificate", numbers={**numbers, "loss": loss, "stated": stated}, severity=loss / stated
     )
@@ -358,9 +358,9 @@ def theorem_7_is_pure_for_shallow_trees(context: Context, *, n: int) -> Verdict:
     algorithm = TreeFrankWolfe(noise="approximate", sensitivity="safe")
     plan, (in_force, log_nd) = algorithm.schedule(told, n), algorithm.budget_of(told, n)
     T = len(plan.phases)
-    found = judge_account(account(plan, n), PureDP(in_force))
-    numbers = {**found.numbers, "T": T, "4 2^(T/2)": 4 * 2 ** (T / 2), "log(n/delta)": log_nd}
-    return replace(found, reason=f"T = {T}: {found.reason}", numbers=numbers)
+    verdict = judge_account(account(plan, n), PureDP(in_force))
+    numbers = {**verdict.numbers, "T": T, "4 2^(T/2)": 4 * 2 ** (T / 2), "log(n/delta)": log_nd}
+    return replace(verdict, reason=f"T = {T}: {verdict.reason}", numbers=numbers)
 
 
 @check("l1_geometry/thm-7", kind="runtime", grid={"n": by_size([10**6], [10**6, 10**8, 10**10])})
@@ -425,8 +425,8 @@ def allocation_is_uniform(context: Context) -> Verdict:
     second = np.array(list(itertools.permutations(range(p))))
     pairs = [(a, b) for a in first for b in second]
     listed = _Listed([np.array([a for a, _ in pairs]), np.array([b for _, b in pairs])])
-    found = shuffled_allocation(listed, len(pairs), n, p, r)  # type: ignore[arg-type]
-    sets = [tuple(tuple(sorted(s)) for s in one) for one in found.tolist()]
+    array = shuffled_allocation(listed, len(pairs), n, p, r)  # type: ignore[arg-type]
+    sets = [tuple(tuple(sorted(s)) for s in one) for one in array.tolist()]
     counts = [sets.count(kind) for kind in set(sets)]
     wanted = math.comb(n, r)
     spread = f"{len(set(sets))} of {wanted} allocations, each {min(counts)} to {max(counts)} times"

@@ -112,14 +112,14 @@ def distances_of_the_restarts(context: Context, *, modulus: float, n: int) -> Ve
     algorithm, told = StronglyConvexReduction(inner=inner, weight=modulus), problem(linear(4))
     rows, limit = algorithm.schedule(told, n).phases, 2 * inner.rho / modulus
     start = told.constants.diameter(1.0) / limit
-    found = agree(
+    verdict = agree(
         [row.distance for row in rows], [limit * start ** (0.5**i) for i in range(len(rows))], "distances of the runs"
     )
     over = inner.rho * rows[-1].distance / (2 * inner.rho**2 / modulus)
-    if found.outcome != "holds" or start > n:
-        return differs(f"{found.reason}; lambda D/(2 rho) = {start:.4g} of n = {n}")
-    said = f"{found.reason}; last bound over 2 rho^2/lambda: {over:.4g} after {len(rows)} runs"
-    return judged(over, "<=", 4, said, "exact", numbers={**found.numbers, "last bound": over}, severity=over / 4)
+    if verdict.outcome != "holds" or start > n:
+        return differs(f"{verdict.reason}; lambda D/(2 rho) = {start:.4g} of n = {n}")
+    said = f"{verdict.reason}; last bound over 2 rho^2/lambda: {over:.4g} after {len(rows)} runs"
+    return judged(over, "<=", 4, said, "exact", numbers={**verdict.numbers, "last bound": over}, severity=over / 4)
 
 
 def _fixed_point(label: str) -> Verdict:
@@ -134,10 +134,10 @@ def _fixed_point(label: str) -> Verdict:
         plain = rate.subs(BY_NAME["delta"], sp.exp(-1))
         return sp.expand(plain.replace(lambda y: isinstance(y, sp.log), lambda y: sp.Integer(1)))
 
-    found = compare(strip(squared), strip(claim(label).order), regime)
-    verify(found)
-    if found.relation != "same order":
-        return differs(f"2 L^2 rho^2/lambda is {found.relation} than stated", "symbolic")
+    comparison = compare(strip(squared), strip(claim(label).order), regime)
+    verify(comparison)
+    if comparison.relation != "same order":
+        return differs(f"2 L^2 rho^2/lambda is {comparison.relation} than stated", "symbolic")
     printed = claim(label.partition("@")[0]).order
     over = proved({"over the printed form": claim(label).order / printed - L / (lam * BY_NAME["D"])})
     said = (
@@ -198,10 +198,10 @@ def lines_of_the_restarts(context: Context, *, inner: str) -> Verdict:
         moved = printed_tree(told.lines, row.inner.phases, told.lines.drawn(records), ball, x)
         x = work.project(moved)
         outside += int((np.abs(moved).sum(axis=1) > 1).sum())
-    found = combine([told.judged(x), agree(noise, stated, "noise of the runs")])
+    verdict = combine([told.judged(x), agree(noise, stated, "noise of the runs")])
     if len(told.plan.phases) < 3 or (inner == "tree" and not outside):
         return differs(f"{len(told.plan.phases)} runs, {outside} of which end outside of the domain: too tame")
-    return replace(found, numbers={**found.numbers, "runs": len(told.plan.phases), "outside": outside})
+    return replace(verdict, numbers={**verdict.numbers, "runs": len(told.plan.phases), "outside": outside})
 
 
 restarted_descent = unchecked(
@@ -262,8 +262,8 @@ def restarts_on_disjoint_records_are_private(context: Context, *, inner: str) ->
     else:
         privacy, algorithm = ApproxDP(1.0, 1e-5), StronglyConvexReduction()
     plan = algorithm.schedule(problem(LASSO, privacy), n)
-    found = judge_account(account(plan, n), privacy)
-    return replace(found, numbers={**found.numbers, "runs": len(plan.phases), "releases": len(plan.releases)})
+    verdict = judge_account(account(plan, n), privacy)
+    return replace(verdict, numbers={**verdict.numbers, "runs": len(plan.phases), "releases": len(plan.releases)})
 
 
 @dataclass(frozen=True)

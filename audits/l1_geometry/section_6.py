@@ -65,14 +65,14 @@ def gaussian_signs_respect_the_bound(context: Context) -> Verdict:
         error = sign_error(n, d, e, 1 / n**2)
         ratios.append(error / bound)
         points.append(Point(x=float(d), value=error, bound=bound, series=f"n = {n}, epsilon = {e:g}"))
-    found = accuracy.never_violated(
+    judged = accuracy.never_violated(
         np.full(len(ratios), 0.3), ratios, statement="0.3 <= worst error over sqrt d/(n eps log d)", drawn=False
     )
-    if _matching().outcome is Outcome.HOLDS and found.outcome is Outcome.CONSISTENT:
+    if _matching().outcome is Outcome.HOLDS and judged.outcome is Outcome.CONSISTENT:
         said = "the matching mechanism errs by 0.3 of it at least, for all n, d >= 2 and epsilon where it is below D"
         seen = "this mechanism beating the bound; of the others it says nothing"
-        found = replace(found, reason=f"{said}, least {min(ratios):.3g} at {len(ratios)} points", notices=seen)
-    return replace(found, points=points, axes=("d", "error of the signs"), dashed="lower bound, its constant set to 1")
+        judged = replace(judged, reason=f"{said}, least {min(ratios):.3g} at {len(ratios)} points", notices=seen)
+    return replace(judged, points=points, axes=("d", "error of the signs"), dashed="lower bound, its constant set to 1")
 
 
 @check("l1_geometry/lem-6-1@literal", kind="lower-bound", expect="refuted")
@@ -273,13 +273,13 @@ def tree_and_descent_on_a_hard_lasso(context: Context, *, d: int) -> Verdict:
         Fact("beta over L/D", work.constants.smoothness(1.0) / L, "<=", 1, 1e-12),
         Fact("rows", len(work.table), "=", n),
     ]
-    found = lower_bound.verdict(facts)
-    numbers = {**found.numbers, **means, "bound, constant 1": bound}
+    verdict = lower_bound.verdict(facts)
+    numbers = {**verdict.numbers, **means, "bound, constant 1": bound}
     numbers |= {f"certified epsilon of {name}": value for name, value in spent.items()}
     said = ", ".join(f"{name}: {value / bound:.3g}" for name, value in means.items())
     private = {name: value <= 1 + 1e-9 for name, value in spent.items()}
-    if found.outcome != "holds":
-        return differs(f"the surrogate is not in the class: {found.reason}", numbers=numbers)
+    if verdict.outcome != "holds":
+        return differs(f"the surrogate is not in the class: {verdict.reason}", numbers=numbers)
     beaten = [name for name, value in tops.items() if private[name] and value < CONSTANT * bound]
     return _judged(
         f"mean excess over the bound without its constant, d = {d}, n = {n}: {said}", any(private.values()),
@@ -301,8 +301,8 @@ def crossover_of_the_two_algorithms(context: Context) -> Verdict:
     first, second = (branch.subs(n, x / e) for branch in branches.args)
     vector, tree = (first, second) if first.has(d) else (second, first)
     crossing = sp.solve(vector - tree, d)
-    found = proved({"crossing": crossing[0] - x ** sp.Rational(2, 3)})
-    numbers = dict(found.numbers)
+    verdict = proved({"crossing": crossing[0] - x ** sp.Rational(2, 3)})
+    numbers = dict(verdict.numbers)
     for size in (1e4, 1e6, 1e8):
 
         def gap(log_d: float, size: float = size) -> float:
@@ -311,7 +311,7 @@ def crossover_of_the_two_algorithms(context: Context) -> Verdict:
         low, high = math.log(2), math.log(size)
         numbers[f"d with logarithms at n eps = {size:g}"] = math.exp(scipy.optimize.brentq(gap, low, high))
         numbers[f"d without at n eps = {size:g}"] = size ** (2 / 3)
-    return replace(found, numbers=numbers)
+    return replace(verdict, numbers=numbers)
 
 
 @check("l1_geometry/thm-11@literal", kind="lower-bound", expect="refuted")
@@ -346,5 +346,5 @@ def bootstrap_risk_is_empirical(context: Context) -> Verdict:
     rows = bootstrap(run, Fixed(data)).read().values
     often = float(scipy.stats.binom.sf(20, 10**6, 1e-6) * 10**6)
     numbers = {"chance that one of 10^6 records occurs more than 20 times": often}
-    found = agree([float(((rows - 0.5) ** 2).mean())], [float(((data - 0.5) ** 2).mean())], "mean loss")
-    return replace(found, numbers={**found.numbers, **numbers})
+    verdict = agree([float(((rows - 0.5) ** 2).mean())], [float(((data - 0.5) ** 2).mean())], "mean loss")
+    return replace(verdict, numbers={**verdict.numbers, **numbers})

@@ -38,19 +38,19 @@ def worst_linear_loss(
     slopes = np.minimum(1.0, balanced * np.array(grid))
     mean = np.zeros((len(slopes) * trials, d))
     mean[:, 0] = np.repeat(slopes, trials)
-    rng, found = context.rng("risks"), []
+    rng, numbers = context.rng("risks"), []
     for part in np.array_split(mean, max(1, n * d * len(mean) // 4_000_000)):
         up = rng.random((len(part), n, d)) < (1 + part[:, None]) / 2
         run: Run[Any] = Run(plan, len(part), rng)
         point = algorithm.execute(run, work, Fixed(np.where(up, 1.0, -1.0)), np.zeros((1, d)))
-        found.append((part * point).sum(axis=1) + part[:, 0])
-    values = np.concatenate(found).reshape(len(slopes), trials) / 2
+        numbers.append((part * point).sum(axis=1) + part[:, 0])
+    values = np.concatenate(numbers).reshape(len(slopes), trials) / 2
     worst = int(values.mean(axis=1).argmax())
-    found = {
+    numbers = {
         **risk.summary(np.maximum(values[worst], 0.0), 1.0),
         "slope": float(slopes[worst]),
     }
-    return found | budget(algorithm, told, n)
+    return numbers | budget(algorithm, told, n)
 
 
 TREE = TreeFrankWolfe(noise="approximate", sensitivity="safe", steps="consecutive", budget="economical")
@@ -60,13 +60,13 @@ def tree_at(n: int, d: int, epsilon: float) -> tuple[TreeFrankWolfe, SignLasso]:
     """Algorithm 3 with the noise of Theorem 7, all n records, and the depth that balances drift and selection gap."""
     work = lasso(d)
     told = problem(work, ApproxDP(epsilon, DELTA_OF_RATES))
-    found = []
+    rows = []
     for T in range(1, 8):
         algorithm = replace(TREE, T=T)
         if int(n / (T + T * (T + 1) / 4)) >= 2**T:
             scale = algorithm.schedule(told, n).phases[0].scale
-            found.append((4 / 2**T + scale * (1 + math.log(2 * d)), T, algorithm))
-    return min(found, key=lambda row: row[:2])[2], work
+            rows.append((4 / 2**T + scale * (1 + math.log(2 * d)), T, algorithm))
+    return min(rows, key=lambda row: row[:2])[2], work
 
 
 def tree_on_lasso(context: Context, n: int, d: int, epsilon: float, more: int = 1, depth: int = 0) -> dict[str, float]:
@@ -77,5 +77,5 @@ def tree_on_lasso(context: Context, n: int, d: int, epsilon: float, more: int = 
     trials = more * context.scale(24, 100)
     values = risk.excess_risks(algorithm, work, told, n, trials, context.seed, context.name, dict(context.cell))
     unit = work.constants.lipschitz(1.0) * work.constants.diameter(1.0)
-    found = {**risk.summary(np.maximum(values / unit, 0.0), 1.0), "T": algorithm.T or 0}
-    return found | budget(algorithm, told, n)
+    numbers = {**risk.summary(np.maximum(values / unit, 0.0), 1.0), "T": algorithm.T or 0}
+    return numbers | budget(algorithm, told, n)

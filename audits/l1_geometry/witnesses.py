@@ -75,14 +75,14 @@ def lem_3_2(m: Rational, R: Rational, T: int, grid: int) -> Violation:
                 new_low, new_high = min(new_low, j), max(new_high, j)
         mass, low, high = after, new_low, new_high
     point = average * width / cells
-    found = point**2 / 2 + slope * point
+    value = point**2 / 2 + slope * point
     claimed = ((width + slope) ** 2 + 1) / (steps + 1)
     with workdps(DIGITS):
         return Violation(
             claimed=real(claimed),
-            found=real(found),
+            found=real(value),
             statement="E f(average weighted by k) - f* <= L^2/(lambda (T + 1))",
-            violated=found > claimed,
+            violated=value > claimed,
             label="l1_geometry/lem-3-2",
             # E g^2 = (x + m)^2 + 1 is convex: largest at an end of [0, R].
             at={"T": steps, "g_2": max((x + slope) ** 2 for x in (0, width)) + 1, "L": _root((width + slope) ** 2 + 1)},
@@ -134,13 +134,13 @@ def fact_gauss_max(d: int) -> Violation:
     """l1_geometry/fact-gauss-max@literal: E max zeta_j^2 against 2 sigma^2 log d (natural), sigma = 1."""
     size = count("d", d)
     with workdps(DIGITS):
-        found = quad(lambda u: 1 - (1 - mp.erfc(mp.sqrt(u / 2))) ** size, [0, 1, 4, 16, 64, 256])
+        value = quad(lambda u: 1 - (1 - mp.erfc(mp.sqrt(u / 2))) ** size, [0, 1, 4, 16, 64, 256])
         claimed = 2 * mp.log(size)
         return Violation(
             claimed=claimed,
-            found=found,
+            found=value,
             statement="E max zeta_j^2 <= 2 sigma^2 log d",
-            violated=bool(found > claimed),
+            violated=bool(value > claimed),
             label="l1_geometry/fact-gauss-max@literal",
             at={"d": size},
         )
@@ -153,12 +153,12 @@ def alg_2_steps(n: int, d: int, epsilon: Rational) -> Violation:
     with workdps(DIGITS):
         records = mpf(size) / 2**last
         squared = max(records / mp.log(dimension, 2), dimension * 2**last / real(budget))
-        found = records**2 / squared
+        value = records**2 / squared
         return Violation(
             claimed=mpf(1),
-            found=found,
+            found=value,
             statement="every phase makes at least one step",
-            violated=bool(found < 1),
+            violated=bool(value < 1),
             label="l1_geometry/alg-2@literal",
             at={"n": size, "d": dimension, "epsilon": budget},
         )
@@ -173,14 +173,14 @@ def thm_4_gradients(n: int, d: int, epsilon: Rational, constant: Rational) -> Vi
     with workdps(DIGITS):
         log_d, records = mp.log(dimension, 2), mpf(size) / 2
         batch = mp.sqrt(max(records / log_d, 2 * dimension / real(budget)))
-        found = records**2 / batch
+        value = records**2 / batch
         least = min(mpf(size) ** mpf("1.5") * mp.sqrt(log_d), mpf(size) ** 2 * real(budget) / mp.sqrt(dimension))
         claimed = real(factor) * mp.log(size, 2) * least
         return Violation(
             claimed=claimed,
-            found=found,
+            found=value,
             statement="gradients <= constant log n min(n^(3/2) sqrt(log d), n^2 epsilon/sqrt d)",
-            violated=bool(found > claimed),
+            violated=bool(value > claimed),
             label="l1_geometry/thm-4@literal",
             at={"n": size, "d": dimension, "epsilon": budget, "n_1": records, "b_1": batch},
         )
@@ -247,12 +247,12 @@ def lem_4_1_fixed(b: int, epsilon: Rational, tilt: Rational) -> Violation:
     if size % 8:
         raise ValueError(f"b must be a multiple of 8, got {b}")
     with workdps(DIGITS):
-        found = _second_leaf(size, 8 / (size * real(budget)), slope)
+        value = _second_leaf(size, 8 / (size * real(budget)), slope)
         return Violation(
             claimed=real(budget),
-            found=found,
+            found=value,
             statement="the log-ratio of the output (1/3) e_1 + (2/3) e_2 is at most epsilon",
-            violated=bool(found > real(budget)),
+            violated=bool(value > real(budget)),
             label="l1_geometry/lem-4-1",
             at={"b": size, "epsilon": budget, "T": 1, "L": 1, "H": 1, "D": 2, **_of_plane_losses(slope)},
         )
@@ -282,12 +282,12 @@ def lem_4_1_random(b: int, epsilon: Rational) -> Violation:
         at |= {"g_inf": largest, "H_f": curve}
         plain = event(mpf(-1), mpf(1))
         mixed = (2 * event(-1 + step, 1 + step) + event(mpf(-1), 1 - 4 * step)) / 3
-        found = mp.log(mixed / plain)
+        logarithm = mp.log(mixed / plain)
         return Violation(
             claimed=real(budget),
-            found=abs(found),
+            found=abs(logarithm),
             statement="the log-ratio of 'w_0 = e_1, w_1 = e_2' is at most epsilon",
-            violated=bool(abs(found) > real(budget)),
+            violated=bool(abs(logarithm) > real(budget)),
             label="l1_geometry/lem-4-1",
             at=at,
         )
@@ -318,12 +318,12 @@ def thm_6_fixed(n: int, tilt: Rational) -> Violation:
     if not (weights[0] == second / 2 and min(weights[2:]) > second):
         raise ValueError("the second leaf is not decoded uniquely from the output")
     with workdps(DIGITS):
-        found = _second_leaf(b, mpf(8) / b, slope)
+        value = _second_leaf(b, mpf(8) / b, slope)
         return Violation(
             claimed=mpf(1),
-            found=found,
+            found=value,
             statement="the log-ratio of the output (1 - w, w) is at most epsilon = 1",
-            violated=bool(found > 1),
+            violated=bool(value > 1),
             label="l1_geometry/thm-6@literal",
             at={"n": size, "b": b, "T": T, "m": 4, "d": 2, "epsilon": 1, "L": 1, "H": 1, "D": 2},
         )
@@ -354,15 +354,15 @@ def thm_8_rate(n: int, epsilon: Rational, delta: Rational, constant: Rational) -
     size, budget, leak = count("n", n, 4), exact("epsilon", epsilon, most=1), exact("delta", delta, most="1/2")
     factor = exact("constant", constant)
     with workdps(DIGITS):
-        found, of = _two_point(size)
+        value, of = _two_point(size)
         log_d = mp.log(2)
         private = 2 * log_d**3 * mp.log(1 / real(leak)) / (size * real(budget)) ** 2
         claimed = real(factor) * of["L"] * of["D"] * (log_d / size + private)
         return Violation(
             claimed=claimed,
-            found=found,
+            found=value,
             statement="excess risk <= constant L D (log d/n + d log(d)^3 log(1/delta)/(n epsilon)^2)",
-            violated=bool(found > claimed),
+            violated=bool(value > claimed),
             label="l1_geometry/thm-8@literal",
             at={"n": size, "d": 2, "epsilon": budget, "delta": leak, **of},
         )
@@ -373,15 +373,15 @@ def thm_9_rate(n: int, epsilon: Rational, delta: Rational, constant: Rational) -
     size, budget, leak = count("n", n, 4), exact("epsilon", epsilon, most=1), exact("delta", delta)
     factor = exact("constant", constant)
     with workdps(DIGITS):
-        found, of = _two_point(size)
+        value, of = _two_point(size)
         log_n, log_m = mp.log(size), mp.log(4)
         private = (mp.log(1 / real(leak)) * log_m * log_n**2 / (size * real(budget))) ** (mpf(4) / 3)
         claimed = real(factor) * of["L"] * of["D"] * (mp.log(2) * log_n**2 / size + private)
         return Violation(
             claimed=claimed,
-            found=found,
+            found=value,
             statement="excess risk <= constant L D (log d log(n)^2/n + (log(1/delta) log m log(n)^2/(n eps))^(4/3))",
-            violated=bool(found > claimed),
+            violated=bool(value > claimed),
             label="l1_geometry/thm-9@literal",
             at={"n": size, "d": 2, "m": 4, "epsilon": budget, "delta": leak, **of},
         )
@@ -480,15 +480,15 @@ def thm_12_step(n: int, b: int, d: int, epsilon: Rational, delta: Rational, cons
         s = mp.sqrt(1 + 4 * dimension * sigma**2 * mp.log(dimension))
         eta, slope = reach / (s * root), s / (reach * root)
         moved = eta * slope * (root**2 - 1) / 2 + mpf(2) / 3 * root * eta * sigma
-        found = slope * (1 - moved)
+        value = slope * (1 - moved)
         rate = mpf(batch) / size + mp.sqrt(dimension * logs) / (size * real(budget))
         claimed = real(factor) * reach * rate
         at = {"n": size, "b": batch, "d": dimension, "epsilon": budget, "delta": leak, "L": 1, "g_q": slope}
         return Violation(
             claimed=claimed,
-            found=found,
+            found=value,
             statement="excess <= constant L D (b/n + sqrt(d log(1/delta))/(n epsilon)) at p = 2",
-            violated=bool(found > claimed),
+            violated=bool(value > claimed),
             label="l1_geometry/thm-12@literal",
             at={**at, "D": reach, "D_h": mpf(1) / 2},
         )

@@ -213,8 +213,8 @@ def private_candidate(context: Context) -> Verdict:
 
     def first(data: Any) -> Any:
         def call() -> float:
-            found = m(float(data[0]))
-            return math.nan if found is None else float(found[0])
+            released = m(float(data[0]))
+            return math.nan if released is None else float(released[0])
 
         return call
 
@@ -226,8 +226,8 @@ def table(measurement: Any, name: str, kind: type) -> Mechanism:
     """The released value of the only key that may appear, 0 for none; n such keys in a table get independent noise."""
 
     def mechanism(data: Sequence[float], rng: np.random.Generator, trials: int) -> Any:
-        found = measurement({str(i): kind(data[0]) for i in range(trials)}) if data[0] else {}
-        return np.array([found.get(str(i), 0) for i in range(trials)], dtype=float)
+        by_name = measurement({str(i): kind(data[0]) for i in range(trials)}) if data[0] else {}
+        return np.array([by_name.get(str(i), 0) for i in range(trials)], dtype=float)
 
     return named("opendp", name, mechanism)
 

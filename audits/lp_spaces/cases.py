@@ -93,12 +93,12 @@ def limits(label: str, at: dict[str, Any]) -> dict[str, Any]:
     """Symbol -> the edge of its range by the hypotheses of a claim, at the values of the others; the largest of lower
     ones.
     """
-    found: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
     for each in claim(label).assumptions:
         edge, free = (each.lts, each.gts) if each.gts.is_Symbol else (each.gts, each.lts)
         value = edge.subs({symbol: at[symbol.name] for symbol in edge.free_symbols})
-        found[free.name] = max(value, found.get(free.name, value))
-    return found
+        by_name[free.name] = max(value, by_name.get(free.name, value))
+    return by_name
 
 
 def log_over(label: str, numerator: str) -> sp.Rational:
@@ -117,10 +117,10 @@ def heavy(dimension: int, p: float = 1.5, smoothness: float = 0.05) -> HeavyCoor
 
 def certified(plan: Any, claim: ApproxDP, what: str) -> Verdict:
     """HOLDS when the accountant certifies the claim at the schedule's own sensitivities."""
-    found = account(plan).epsilon(claim.delta)
-    said = f"{what}: epsilon at delta = {claim.delta:g} is at most {found:.4g}, claimed {claim.epsilon:g}"
-    numbers = {"epsilon": found, "claimed": claim.epsilon}
-    return judged(found, "<=", claim.epsilon * (1 + 1e-9), said, "certificate", numbers=numbers, otherwise=undecided)
+    value = account(plan).epsilon(claim.delta)
+    said = f"{what}: epsilon at delta = {claim.delta:g} is at most {value:.4g}, claimed {claim.epsilon:g}"
+    numbers = {"epsilon": value, "claimed": claim.epsilon}
+    return judged(value, "<=", claim.epsilon * (1 + 1e-9), said, "certificate", numbers=numbers, otherwise=undecided)
 
 
 def every_bump(share: sp.Rational) -> str:
@@ -443,8 +443,8 @@ def on_the_cone(context: Context, n: int, order: sp.Expr) -> dict[str, float]:
     key = (context.seed, context.name, n)
     values = excess_risks(algorithm, work, problem(work, 0.9), n, context.scale(8, 20), *key, gradients=FREE)
     at = {"L": 1.0, "D": work.constants.diameter(2.0), "omega": work.width, "n": n, "epsilon": 0.9, "delta": DELTA}
-    found = statistic(values, None)
-    return {"risk": found.value, "error": found.error, "degrees": found.degrees, "bound": float(evaluate(order, at))}
+    risk = statistic(values, None)
+    return {"risk": risk.value, "error": risk.error, "degrees": risk.degrees, "bound": float(evaluate(order, at))}
 
 
 @dataclass(frozen=True)
@@ -456,18 +456,18 @@ class LikeTheOrder:
     def __call__(self, rows: Sequence[tuple[Cell, Mapping[str, float]]], failure_probability: float) -> Verdict:
         columns = (np.array([each[name] for _, each in rows]) for name in ("risk", "error", "degrees", "bound"))
         at = np.array([float(cell[self.variable]) for cell, _ in rows])
-        found = rate(Series(self.variable, at, *columns), failure_probability)
-        slope = f"{self.variable}^({found.slope:.3f} ± {found.half:.3f})"
-        said = f"{found.word}: R over the order goes as {slope}, and is {found.ratios[-1]:.3g} at the end"
+        fitted = rate(Series(self.variable, at, *columns), failure_probability)
+        slope = f"{self.variable}^({fitted.slope:.3f} ± {fitted.half:.3f})"
+        said = f"{fitted.word}: R over the order goes as {slope}, and is {fitted.ratios[-1]:.3g} at the end"
         fields: dict[str, Any] = {
             "failure_probability": failure_probability,
-            "numbers": {"slope": found.slope, "half-width": found.half},
-            "severity": found.slope,
+            "numbers": {"slope": fitted.slope, "half-width": fitted.half},
+            "severity": fitted.slope,
         }
-        if found.word in KEPT:
+        if fitted.word in KEPT:
             notices = f"a ratio rising faster than {self.variable}^{MARGIN:g}"
             return consistent(said, "sampled", notices=notices, **fields)
-        return (refuted if found.word == "shallower" else undecided)(said, "sampled", **fields)
+        return (refuted if fitted.word == "shallower" else undecided)(said, "sampled", **fields)
 
 
 def interval(width: float = 200.0) -> object:

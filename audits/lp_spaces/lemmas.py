@@ -60,11 +60,11 @@ INRADIUS = {"l2 ball": lambda d: 0.5, "l1 ball": lambda d: 0.5 / math.sqrt(d), "
 def replayed(case: Case, data: Array, neighbour: Array, because: str) -> Verdict:
     """One closed-form pair by replay, next to a certificate of 1."""
     seen = case.replay(data, neighbour, 8)
-    found = Search()
+    search = Search()
     for name, ratios in seen.ratios().items():
         top = np.array([float(ratios.max())])
-        found.offer(data, neighbour, {name: top}, "given")
-    return sensitivity.judge(found, certificate=Certificate(1.0, because))
+        search.offer(data, neighbour, {name: top}, "given")
+    return sensitivity.judge(search, certificate=Certificate(1.0, because))
 
 
 def normal_mass(low: Array, high: Array, sigma: float) -> Array:
@@ -176,9 +176,9 @@ def inverse_map(y: Array, p: float, exponent: str = "corrected") -> Array:
     """grad Phi*(y) = |y|_r^(2-r) |y|^(r-1) sgn y/kappa, written out; r = kappa, the conjugate of kappa/(kappa - 1), for
     the printed exponent.
     """
-    found = dual_regularity(p, y.shape[-1])
+    regularity = dual_regularity(p, y.shape[-1])
     printed = min(1 / (p - 1), 2 * math.log(y.shape[-1]))
-    r, scale = (printed, printed) if exponent == "paper" else (found.r, found.kappa)
+    r, scale = (printed, printed) if exponent == "paper" else (regularity.r, regularity.kappa)
     size = (np.abs(y) ** r).sum(axis=-1, keepdims=True) ** (1 / r)
     safe = np.where(size > 0, size, 1.0)
     return np.asarray(safe ** (2 - r) * np.abs(y) ** (r - 1) * np.sign(y) / scale)

@@ -42,9 +42,9 @@ def best_event_is_the_positive_part(context: Context, *, atoms: int) -> Verdict:
     """Over all events, P - e^epsilon Q is largest where P > e^epsilon Q: delta is the hockey-stick divergence."""
     p, q = context.rng().dirichlet(np.ones(atoms), size=2)
     events = np.array(list(itertools.product((0.0, 1.0), repeat=atoms)))
-    found = [float((events @ (p - math.exp(e) * q)).max()) for e in (0.0, 0.3, 1.0, 2.0)]
+    values = [float((events @ (p - math.exp(e) * q)).max()) for e in (0.0, 0.3, 1.0, 2.0)]
     wanted = [float(np.maximum(0.0, p - math.exp(e) * q).sum()) for e in (0.0, 0.3, 1.0, 2.0)]
-    return agree(np.add(found, 1), np.add(wanted, 1), f"one plus the best of all {len(events):,} events")
+    return agree(np.add(values, 1), np.add(wanted, 1), f"one plus the best of all {len(events):,} events")
 
 
 @check("lp_spaces/lem-1", kind="symbolic")
@@ -238,7 +238,7 @@ def calibration_as_concentrated_privacy(context: Context, *, r: float) -> Verdic
     """In the plane, by quadrature: Renyi divergences of order a, for shifts of length s in every eighth of a turn, are
     at most a times the stated rho; and just that for r = 2.
     """
-    law, found, claimed = GeneralizedGaussian(0.7, r), [], []
+    law, values, claimed = GeneralizedGaussian(0.7, r), [], []
     axis = np.linspace(-6, 6, context.scale(300, 600))
     z, cell = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1), (axis[1] - axis[0]) ** 2
     log_q = law.log_density(z)
@@ -246,12 +246,12 @@ def calibration_as_concentrated_privacy(context: Context, *, r: float) -> Verdic
         turn = np.array([math.cos(angle), math.sin(angle)])
         log_p = law.log_density(z - s * turn / norm(turn, r))
         for order in (1.5, 4.0):
-            found.append(math.log(float(np.exp(order * log_p - (order - 1) * log_q).sum() * cell)) / (order - 1))
+            values.append(math.log(float(np.exp(order * log_p - (order - 1) * log_q).sum() * cell)) / (order - 1))
             claimed.append(order * stated(context.label, kappa=r - 1, L=s, sigma=0.7))
     if r == 2.0:
-        return agree(found, claimed, "divergence and a rho of a Gaussian", tolerance=1e-5)
+        return agree(values, claimed, "divergence and a rho of a Gaussian", tolerance=1e-5)
     return accuracy.never_violated(
-        found, claimed, statement="exact divergence <= a rho", tolerance=1e-5, evidence="certificate",
+        values, claimed, statement="exact divergence <= a rho", tolerance=1e-5, evidence="certificate",
         covers="by quadrature; a squared norm that is (r-1)-smooth bounds every other shift",
     )  # fmt: skip
 
@@ -355,7 +355,7 @@ def width_of_the_l1_ball(context: Context) -> Verdict:
     Jensen's inequality, exp(t E max |g_j|) <= 2d E exp(t g), at the t at which that is least.
     """
     sizes = np.unique(np.geomspace(1, 10**6, context.scale(25, 100)).astype(int))
-    found = [L1Ball(1, 1.0).gaussian_width() if k == 1 else _l1_width(int(k)) for k in sizes]
+    widths = [L1Ball(1, 1.0).gaussian_width() if k == 1 else _l1_width(int(k)) for k in sizes]
     bounds = claim(context.label).evaluate(d=sizes)
     t, g = sp.symbols("t g", positive=True)
     line = sp.Symbol("y", real=True)
@@ -365,7 +365,7 @@ def width_of_the_l1_ball(context: Context) -> Verdict:
     stated_ = explicit_of(context.label).subs(d_, sp.exp(g) / 2)
     every = proved({"Jensen": bound.subs(t, best) - stated_, "least": sp.diff(bound, t).subs(t, best)})
     return accuracy.never_violated(
-        found, bounds, statement="width <= sqrt(2 log 2d)", drawn=False, evidence="certificate",
+        widths, bounds, statement="width <= sqrt(2 log 2d)", drawn=False, evidence="certificate",
         covers=where_proved(every, "by quadrature; Jensen's inequality proves it for every d"),
     )  # fmt: skip
 

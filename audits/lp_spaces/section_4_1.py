@@ -147,10 +147,10 @@ def minimiser_moves_as_claimed(context: Context) -> Verdict:
     data = np.ones((1, size, 1))
     neighbour = data.copy()
     neighbour[0, 0] = -1.0
-    found = sensitivity.search(
+    search = sensitivity.search(
         case, BoxRecords([-1.0], [1.0]), size, given=[(data[0], neighbour[0])], chains=8, steps=context.scale(4, 20)
     )
-    return sensitivity.judge(found, certificate=Certificate(1.0, "curvature 2 lambda, gradients apart by 2L/n"))
+    return sensitivity.judge(search, certificate=Certificate(1.0, "curvature 2 lambda, gradients apart by 2L/n"))
 
 
 @check("lp_spaces/proc-exact-objpert", kind="sensitivity")
@@ -185,7 +185,7 @@ def stability_of_the_exact_minimiser(context: Context) -> Verdict:
     data = np.ones((1, size, 1))
     neighbour = data.copy()
     neighbour[0, 0] = -1.0
-    found = stability.search(
+    search = stability.search(
         stability.of_map(minimise, bound),
         BoxRecords([-1.0], [1.0]),
         size,
@@ -193,7 +193,7 @@ def stability_of_the_exact_minimiser(context: Context) -> Verdict:
         chains=8,
         steps=4,
     )
-    return stability.verdict(found, certificate=Certificate(1.0, "curvature 2 lambda, gradients apart by 2L/n"))
+    return stability.verdict(search, certificate=Certificate(1.0, "curvature 2 lambda, gradients apart by 2L/n"))
 
 
 @check("lp_spaces/alg-1", kind="privacy", grid={"epsilon": (0.05, 0.5, 0.95), "delta": (1e-3, 1e-9)})
@@ -201,10 +201,10 @@ def linear_losses_are_certified(context: Context, *, epsilon: float, delta: floa
     """Linear losses shift the objective by a constant vector: the accountant's composition covers every such pair."""
     work = linear(Ball(3, 0.5))
     plan = ApproximateObjectivePerturbation().schedule(problem(work, epsilon, delta), 1000)
-    found = account(plan).delta(epsilon)
-    said = f"delta at epsilon = {epsilon:g} is at most {found:.3g} of {delta:g} claimed, for linear losses"
+    measured = account(plan).delta(epsilon)
+    said = f"delta at epsilon = {epsilon:g} is at most {measured:.3g} of {delta:g} claimed, for linear losses"
     return judged(
-        found, "<=", delta, said, "certificate", numbers={"delta": found, "claimed": delta}, otherwise=undecided
+        measured, "<=", delta, said, "certificate", numbers={"delta": measured, "claimed": delta}, otherwise=undecided
     )
 
 
@@ -403,8 +403,8 @@ def risk_of_a_reluctant_optimiser(context: Context, *, n: int) -> Verdict:
     if bound >= limit:
         return undecided(f"the bound {bound:.4g} is above the largest risk {limit:.4g} at n = {n}", "exact")
     values = risk.excess_risks(algorithm, work, setting, n, context.scale(150, 300), context.seed, context.name, n)
-    found = risk.expectation(values, bound, context.failure_probability, limit=limit, x=n)
-    return told_apart(found, work, bound)
+    verdict = risk.expectation(values, bound, context.failure_probability, limit=limit, x=n)
+    return told_apart(verdict, work, bound)
 
 
 WIDTH_OF_A_UNIT_INTERVAL = 1 / math.sqrt(2 * math.pi)
@@ -458,9 +458,9 @@ def accuracy_of_remark_1(context: Context, *, epsilon: float) -> Verdict:
 def baseline_is_certified(context: Context) -> Verdict:
     """With alpha = 0 only the objective is released; linear losses, whole composition."""
     work = linear(Ball(3, 0.5))
-    found = account(ExactObjectivePerturbation().schedule(problem(work, 0.9), 1000)).delta(0.9)
-    said = f"delta at most {found:.3g} of {DELTA:g}"
-    return judged(found, "<=", DELTA, said, "certificate", numbers={"delta": found}, otherwise=undecided)
+    measured = account(ExactObjectivePerturbation().schedule(problem(work, 0.9), 1000)).delta(0.9)
+    said = f"delta at most {measured:.3g} of {DELTA:g}"
+    return judged(measured, "<=", DELTA, said, "certificate", numbers={"delta": measured}, otherwise=undecided)
 
 
 @check("lp_spaces/proc-exact-objpert", kind="risk", grid={"n": by_size([10**4], [10**4, 10**6])})
@@ -475,8 +475,8 @@ def baseline_risk(context: Context, *, n: int) -> Verdict:
     )
     trials = enough(context, limit, bound, 100)
     values = risk.excess_risks(algorithm, work, setting, n, trials, context.seed, context.name, n, gradients=FREE)
-    found = risk.expectation(values, bound, context.failure_probability, limit=limit, x=n)
-    return told_apart(found, work, bound)
+    verdict = risk.expectation(values, bound, context.failure_probability, limit=limit, x=n)
+    return told_apart(verdict, work, bound)
 
 
 @check("lp_spaces/alg-1", kind="accuracy", grid={"solver": ("exact", "pushed")})

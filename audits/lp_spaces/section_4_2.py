@@ -129,15 +129,15 @@ def no_pair_at_the_normalisation(context: Context, *, R: str) -> Verdict:
     """The family of pairs that breaks Theorem 3 from a diameter of 1.77 on, at diameters 1 and 1.4, where a bump
     stretches by 1 + R^2 epsilon at most: positions and areas on a grid, delta from 1e-3 to 1e-50, and a proof for all.
     """
-    found = []
+    values = []
     for exponent, eps, k, share in itertools.product(
         (3, 6, 12, 50), ("1/100", "1/10", "1/2"), range(-8, 17, 4), (1, 8)
     ):
         at = {"n": 10**14, "M": 1000, "area": 2000 // share, "k": k, "ramp": "1/10000"}
         pair = thm_3_bump(R=R, epsilon=eps, delta=f"1/{10**exponent}", **at)
-        found.append(float(pair.found / pair.claimed))
+        values.append(float(pair.found / pair.claimed))
     return accuracy.never_violated(
-        found, 1.0, statement="(P - e^epsilon Q)/delta <= 1", drawn=False, evidence="certificate",
+        values, 1.0, statement="(P - e^epsilon Q)/delta <= 1", drawn=False, evidence="certificate",
         covers=every_bump(1 - sp.Rational(R) ** 2),
     )  # fmt: skip
 
@@ -155,10 +155,10 @@ def repaired_rules_fit_the_accounting(context: Context, *, rule: str) -> Verdict
         r: StronglyConvexObjectivePerturbation(lambda_rule=r, exact=True).schedule(setting, 2000)
         for r in ("paper", rule)
     }  # type: ignore[arg-type]
-    found, printed = (account(plans[r], assuming="all").delta(0.5) for r in (rule, "paper"))
-    said = f"{rule}: delta {found:.3g} of {DELTA:g} if Theorem 1 is true; the printed rule is charged {printed:.3g}"
-    ok = found <= DELTA < printed
-    return (holds if ok else undecided)(said, "certificate", numbers={"delta": found, "printed": printed})
+    value, printed = (account(plans[r], assuming="all").delta(0.5) for r in (rule, "paper"))
+    said = f"{rule}: delta {value:.3g} of {DELTA:g} if Theorem 1 is true; the printed rule is charged {printed:.3g}"
+    ok = value <= DELTA < printed
+    return (holds if ok else undecided)(said, "certificate", numbers={"delta": value, "printed": printed})
 
 
 @check("lp_spaces/alg-2", kind="sensitivity", grid={"d": (1, 3)})
@@ -247,11 +247,11 @@ def minimiser_in_the_norm_of_the_set(context: Context, *, name: str) -> Verdict:
     data = np.tile(top, (1, size, 1))
     neighbour = data.copy()
     neighbour[0, 0] = -top
-    found = stability.search(
+    search = stability.search(
         stability.of_map(minimise, bound / multiple, exponent), BoxRecords(-top, top), size,
         given=[(data[0], neighbour[0])], chains=8, steps=context.scale(4, 20),
     )  # fmt: skip
-    return stability.verdict(found, certificate=Certificate(1.0, "Delta |v|_C^2 <= (2L/n)|v|_2 <= (2LR/n)|v|_C"))
+    return stability.verdict(search, certificate=Certificate(1.0, "Delta |v|_C^2 <= (2L/n)|v|_2 <= (2LR/n)|v|_C"))
 
 
 @check("lp_spaces/thm-4", kind="accuracy", grid={"name": ("l2 ball", "l1 ball", "cube")})
@@ -429,20 +429,20 @@ def facts_of_the_instance(context: Context, *, body: str, d: int) -> Verdict:
     """Records in the body, diameter 1, gradients of norm at most 1, and the stated distance of 0 to the boundary: the
     geometry that Theorem 5 asks for. Of its bound, which speaks of every algorithm, it says nothing.
     """
-    found = lower_instance(body, d, 40, context.rng())  # type: ignore[arg-type]
-    inside = found.domain.contains(found.records, 1e-12)
+    instance = lower_instance(body, d, 40, context.rng())  # type: ignore[arg-type]
+    inside = instance.domain.contains(instance.records, 1e-12)
     u = context.rng("directions").standard_normal((500, d))
-    u = np.concatenate([u, np.eye(d), np.sign(u), -found.records])
-    closest = float((found.domain.support(u) / np.linalg.norm(u, axis=1)).min())
+    u = np.concatenate([u, np.eye(d), np.sign(u), -instance.records])
+    closest = float((instance.domain.support(u) / np.linalg.norm(u, axis=1)).min())
     # theta - x, largest at an extreme point theta: those in the directions tried, the opposites of the records among
     # them.
-    ends = np.array([found.domain.support_point(each) for each in u])
-    steepest = float(np.linalg.norm(ends[:, None] - found.records[None], axis=-1).max())
+    ends = np.array([instance.domain.support_point(each) for each in u])
+    steepest = float(np.linalg.norm(ends[:, None] - instance.records[None], axis=-1).max())
     facts = [
         Fact("share of records in the body", Fraction(int(inside.sum()), 40), "=", 1),
-        Fact("diameter", found.domain.diameter(), "=", 1, 1e-9),
+        Fact("diameter", instance.domain.diameter(), "=", 1, 1e-9),
         Fact("largest gradient norm", steepest, "<=", 1, 1e-9),
-        Fact("distance of 0 to the closest supporting plane tried", closest, ">=", found.inradius, 1e-9),
+        Fact("distance of 0 to the closest supporting plane tried", closest, ">=", instance.inradius, 1e-9),
     ]
     return lower_bound_verdict(facts)
 

@@ -105,17 +105,17 @@ def corrected_exponent_is_strongly_convex(context: Context, *, case: tuple[float
     """
     p, dimension = case
     pairs = context.scale(1500, 4000)
-    found, printed = (
+    value, printed = (
         measure_strong_convexity(mirror_map(p, dimension, rule), p, dimension, context.rng(rule), pairs=pairs).value
         for rule in ("corrected", "paper")
     )
-    numbers = {"modulus found": found, "of the printed exponent": printed}
-    said = f"smallest ratio found {found:.6g} at p = {p:g}, d = {dimension}; {printed:.3g} for the printed exponent"
+    numbers = {"modulus found": value, "of the printed exponent": printed}
+    said = f"smallest ratio found {value:.6g} at p = {p:g}, d = {dimension}; {printed:.3g} for the printed exponent"
     for label in (context.label, "lp_spaces/proc-mirror-map"):
         modulus = float(explicit_of(label))
-        if found < modulus * (1 - 1e-4):
+        if value < modulus * (1 - 1e-4):
             return differs(said, numbers=numbers)
-        if found > modulus * (1 + REACHED):
+        if value > modulus * (1 + REACHED):
             return undecided(f"{said}, none near the stated {modulus:g}", "exact", numbers=numbers)
     return consistent(
         said, "exact", numbers=numbers, notices=f"a modulus like the {printed:.3g} of the printed exponent"
@@ -162,12 +162,12 @@ def exact_delta_on_the_line(context: Context, *, epsilon: float, delta: float) -
     law = seen.movements[0].release.law
     moved = math.sqrt(math.fsum((float(m.distance.max()) / law.noise) ** 2 for m in seen.movements))  # type: ignore[attr-defined]
     full = all(m.ratio.min() > 1 - 1e-6 for m in seen.movements)
-    found = gaussian_delta(moved, epsilon)
-    said = f"delta({epsilon:g}) of {len(seen.movements)} steps is {found:.4g}, claimed {delta:g}; mu = {moved:.4g}"
-    numbers = {"delta": found, "claimed": delta, "mu": moved, "worst pair": full}
-    if found <= delta and not full:
+    value = gaussian_delta(moved, epsilon)
+    said = f"delta({epsilon:g}) of {len(seen.movements)} steps is {value:.4g}, claimed {delta:g}; mu = {moved:.4g}"
+    numbers = {"delta": value, "claimed": delta, "mu": moved, "worst pair": full}
+    if value <= delta and not full:
         return undecided(said, "exact", numbers=numbers)
-    return judged(found, "<=", delta, said, "exact", numbers=numbers)
+    return judged(value, "<=", delta, said, "exact", numbers=numbers)
 
 
 @check("lp_spaces/alg-3@corrected", kind="risk", also=("lp_spaces/thm-7@risk",), grid={"p": by_size([1.5], [1.5, 1.8])})
@@ -190,8 +190,8 @@ def risk_of_a_distant_minimiser(context: Context, *, p: float) -> Verdict:
     if bound >= start:
         return undecided(f"the bound {bound} is above the excess {start:.4g} at the start", "exact")
     values = risk.excess_risks(algorithm, work, setting, size, 2100, context.seed, context.name, p, gradients=FREE)
-    found = risk.expectation(values, bound, context.failure_probability, seed=context.seed, x=p, variable="p")
-    return replace(found, numbers={**found.numbers, "at the start": start})
+    verdict = risk.expectation(values, bound, context.failure_probability, seed=context.seed, x=p, variable="p")
+    return replace(verdict, numbers={**verdict.numbers, "at the start": start})
 
 
 @check(
@@ -221,10 +221,10 @@ def suboptimality_of_the_regularised_risk(context: Context, *, p: float) -> Verd
     def objective(w: Array) -> Array:
         return sample.mean(work.loss(w[:, None, :], sample.values)[..., None])[:, 0] + row.alpha * mirror.value(w)
 
-    found = scipy.optimize.minimize(
+    optimum = scipy.optimize.minimize(
         lambda w: float(objective(w[None])[0]), out.mean(axis=0), method="Nelder-Mead", tol=1e-13
     )
-    best = found.x[None]
+    best = optimum.x[None]
     bound = bound_of(context.label, algorithm, problem(work, 0.9), size, C=float(mirror.value(best)[0]))
     gap = np.maximum(0.0, objective(out) - float(objective(best)[0]))
     return risk.expectation(gap, bound, context.failure_probability, quantity="suboptimality", seed=context.seed)
@@ -342,10 +342,10 @@ def average_in_closed_form(context: Context, *, n: int, curvature: float) -> Ver
 @check("lp_spaces/proc-bassily21", kind="transcription", grid={"p": (1.2, 1.5, 1.9, 3.0, 8.0)})
 def code_is_the_quoted_rate(context: Context, *, p: float) -> Verdict:
     """`constrained_rate` in code against the rates as quoted: of Remark 3 for p < 2, after Theorem 8 for p >= 2."""
-    found, wanted = [], []
+    values, wanted = [], []
     for size, dim, diameter, eps in ((10**4, 30, 1.0, 0.3), (10**6, 500, 4.0, 0.9), (50, 2, 0.1, 0.05)):
         at = {n: size, d: dim, D: diameter, epsilon: eps, delta: 1e-6, p_: p}
-        found.append(constrained_rate(size, dim, p, diameter, eps, 1e-6))
+        values.append(constrained_rate(size, dim, p, diameter, eps, 1e-6))
         if p < 2:
             rate = order_of("lp_spaces/proc-bassily21").subs({**at, kappa: regularity_of(p, dim, "safe")})
         else:
@@ -353,7 +353,7 @@ def code_is_the_quoted_rate(context: Context, *, p: float) -> Verdict:
             gap = explicit_of("lp_spaces/claim-after-thm-8")
             rate = (order_of("lp_spaces/thm-8").subs(theta_, 1) / gap * D).subs(at)
         wanted.append(float(rate))
-    return agree(found, wanted, "excess risk without logarithms")
+    return agree(values, wanted, "excess risk without logarithms")
 
 
 @check("lp_spaces/thm-7", kind="symbolic")

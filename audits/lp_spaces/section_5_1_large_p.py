@@ -98,8 +98,8 @@ def risk_at_the_scale_of_the_minimiser(context: Context, *, scale: float) -> Ver
     if bound >= start:
         return undecided(f"the bound {bound} is above the excess {start:.4g} at the start", "exact")
     values = risk.excess_risks(algorithm, work, setting, 4096, 2100, context.seed, context.name, dict(context.cell))
-    found = risk.expectation(values, bound, context.failure_probability, seed=context.seed, x=scale, variable="c")
-    return replace(found, numbers={**found.numbers, "at the start": start})
+    verdict = risk.expectation(values, bound, context.failure_probability, seed=context.seed, x=scale, variable="c")
+    return replace(verdict, numbers={**verdict.numbers, "at the start": start})
 
 
 @check("lp_spaces/proc-phased-sgd", kind="runtime", grid={"n": (64, 1000, 1024)})
@@ -117,8 +117,8 @@ def less_than_one_pass(context: Context, *, n: int) -> Verdict:
 def every_phase_has_the_same_mu(context: Context) -> Verdict:
     """2 L eta_i/sigma_i = epsilon/(2 sqrt(log(1/delta))) in every phase."""
     plan = HalvingPhasedSGD().schedule(problem(huber(3), 0.7), 500)
-    found = [r.reads[0].sensitivity / r.law.noise for r in plan.releases]  # type: ignore[attr-defined]
-    return agree(found, [0.7 / (2 * math.sqrt(math.log(1 / DELTA)))] * len(found), "mu of the phases")
+    values = [r.reads[0].sensitivity / r.law.noise for r in plan.releases]  # type: ignore[attr-defined]
+    return agree(values, [0.7 / (2 * math.sqrt(math.log(1 / DELTA)))] * len(values), "mu of the phases")
 
 
 @check("lp_spaces/proc-phased-sgd", kind="accuracy", grid={"n": (13, 200)})
@@ -168,11 +168,11 @@ def phased(
 def passes(one: Instance) -> list[Pull]:
     """Each phase of its own schedule: the average of a pass, exact within the bowl, and the noise."""
     work: Funnel = one.work
-    found = []
+    pulls = []
     for phase in one.algorithm.schedule(one.problem, one.n).phases:
         keep, variance = averaged_descent(phase.eta * work.curvature, phase.records)
-        found.append(Pull(keep, work.best, np.hypot(work.aside * math.sqrt(variance), phase.sigma)))
-    return found
+        pulls.append(Pull(keep, work.best, np.hypot(work.aside * math.sqrt(variance), phase.sigma)))
+    return pulls
 
 
 PASSES = AffinePhases(passes, 4_000)

@@ -215,11 +215,11 @@ def bias_of_the_truncation(context: Context, *, p: float, lambda_: float) -> Ver
     left = dual_norm(gone / 4, p)
     sigma = c.extra["deviation"]
     bound = sigma**2 / lambda_ + away * sigma**2 / lambda_**2
-    found = accuracy.never_violated(
+    verdict = accuracy.never_violated(
         left, bound, statement="bias <= sigma^2/lambda + beta M sigma^2/lambda^2",
         covers="these points; Markov's inequality for every other law", evidence="certificate",
     )  # fmt: skip
-    return found if markov.outcome == "holds" else markov
+    return verdict if markov.outcome == "holds" else markov
 
 
 @check("lp_spaces/claim-rem-4", kind="transcription", also=("lp_spaces/alg-4", "lp_spaces/alg-4@corrected"))
@@ -320,7 +320,7 @@ def truncated_lines(
         return differs(
             f"shares of {shares} of gradients are cut and of steps end at the edge: all kinds wanted", "exact"
         )
-    found = combine(
+    verdict = combine(
         [
             agree([row.level, row.gamma], [bound, math.sqrt(steps)], "threshold and gamma"),
             agree(released.ravel() + 1, np.stack(wanted).ravel() + 1, "1 + truncated gradients", 1e-8),
@@ -328,7 +328,7 @@ def truncated_lines(
             agree(out.ravel() + 1, total.ravel() + 1, "1 + average", 1e-8),
         ]
     )
-    return with_budget(found, plan, told, size)
+    return with_budget(verdict, plan, told, size)
 
 
 @check("lp_spaces/alg-4@corrected", kind="privacy", expect=UNSEEN)

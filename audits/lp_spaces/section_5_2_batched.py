@@ -106,8 +106,8 @@ def heavy_tailed_risk(context: Context, *, case: tuple[float, int]) -> Verdict:
     bound = bound_of("lp_spaces/thm-10@derived", algorithm, setting, size)
     values = risk.excess_risks(algorithm, work, setting, size, context.scale(120, 140), context.seed, context.name, p)
     limit = work.smoothness / 2 * 2**2  # |w - c|_2 <= |w|_s + |c|_2 for s <= 2
-    found = risk.expectation(values, bound, context.failure_probability, limit=limit, x=size, series=f"p = {p:g}")
-    return told_apart(found, work, bound)
+    verdict = risk.expectation(values, bound, context.failure_probability, limit=limit, x=size, series=f"p = {p:g}")
+    return told_apart(verdict, work, bound)
 
 
 @check("lp_spaces/claim-app10-general-eps", kind="symbolic")

@@ -48,12 +48,12 @@ def def_3(d: int, p: Rational) -> Violation:
         q = real(exponent / (exponent - 1))
         r = min(q, 2 * mp.log(size) + 1)
         claimed = min(real(1 / (exponent - 1)), 2 * mp.log(size)) / (r - 1) * mpf(size) ** (2 / q)
-        found = mpf(size) ** (2 / r)
+        value = mpf(size) ** (2 / r)
     return Violation(
         claimed=claimed,
-        found=found,
+        found=value,
         statement="the squared smooth norm is at most kappa/kappa_+ times the squared dual norm",
-        violated=bool(found > claimed * (1 + mpf(10) ** -40)),
+        violated=bool(value > claimed * (1 + mpf(10) ** -40)),
         label="lp_spaces/def-3@literal",
         at={"p": exponent, "d": size},
     )
@@ -70,17 +70,17 @@ def def_4(r: Rational) -> Violation:
         power = real(exponent)
         claimed = 8 * mp.gamma(1 + 1 / power) ** 2 / mp.gamma(1 + 2 / power)
         if exponent == 1:
-            found = 4 * mp.sqrt(2)
+            value = 4 * mp.sqrt(2)
         else:
             corner = mpf(2) ** (-1 / power)
-            found = 8 * mp.quad(
+            value = 8 * mp.quad(
                 lambda x: mp.sqrt(1 + (x**power / (1 - x**power)) ** (2 * (power - 1) / power)), [0, corner]
             )
     return Violation(
         claimed=claimed,
-        found=found,
+        found=value,
         statement="the length of the unit circle equals twice the area of its ball",
-        violated=bool(abs(found - claimed) > claimed * mpf(10) ** -12),
+        violated=bool(abs(value - claimed) > claimed * mpf(10) ** -12),
         label="lp_spaces/def-4@literal",
         at={"q": exponent, "d": 2},
     )
@@ -90,12 +90,12 @@ def lem_2(epsilon: Rational, delta: Rational) -> Violation:
     """lp_spaces/lem-2@literal: the exact delta of variance 2 log(1.25/delta)/epsilon^2 at sensitivity 1."""
     eps, dlt = exact("epsilon", epsilon), exact("delta", delta, below=1)
     with workdps(DIGITS):
-        found = gaussian_delta(real(eps), real(eps) / mp.sqrt(2 * mp.log(mpf(5) / (4 * real(dlt)))))
+        value = gaussian_delta(real(eps), real(eps) / mp.sqrt(2 * mp.log(mpf(5) / (4 * real(dlt)))))
     return Violation(
         claimed=real(dlt),
-        found=found,
+        found=value,
         statement="delta(epsilon) of the Gaussian mechanism is at most delta",
-        violated=bool(found > real(dlt)),
+        violated=bool(value > real(dlt)),
         label="lp_spaces/lem-2@literal",
         at={"epsilon": eps, "delta": dlt},
     )
@@ -105,12 +105,12 @@ def lem_3_large_epsilon(epsilon: Rational, delta: Rational) -> Violation:
     """lp_spaces/lem-3@large-epsilon for the Euclidean norm, kappa = 1: Gaussian, variance 2 log(1/delta)/epsilon^2."""
     eps, dlt = exact("epsilon", epsilon), exact("delta", delta, below=1)
     with workdps(DIGITS):
-        found = gaussian_delta(real(eps), real(eps) / mp.sqrt(2 * mp.log(1 / real(dlt))))
+        value = gaussian_delta(real(eps), real(eps) / mp.sqrt(2 * mp.log(1 / real(dlt))))
     return Violation(
         claimed=real(dlt),
-        found=found,
+        found=value,
         statement="delta(epsilon) of the mechanism is at most delta",
-        violated=bool(found > real(dlt)),
+        violated=bool(value > real(dlt)),
         label="lp_spaces/lem-3@large-epsilon",
         at={"epsilon": eps, "delta": dlt, "kappa": 1},
     )
@@ -127,19 +127,19 @@ def mirror_map(p: Rational, d: int, t: Rational) -> Violation:
         a, move = kappa / (kappa - 1), real(step)
         power = real(exponent)
         if exponent > Fraction(3, 2):
-            found = kappa / 2 * ((1 + move**a) ** (2 / a) - 1)
+            value = kappa / 2 * ((1 + move**a) ** (2 / a) - 1)
             claimed = move**2 / 2
         else:
             if size % 2 or step >= 1:
                 raise ValueError("p <= 3/2 needs an even d and t < 1")
             total = mpf(size) / 2 * ((1 + move) ** a + (1 - move) ** a)
-            found = kappa / 2 * (total ** (2 / a) - mpf(size) ** (2 / a))
+            value = kappa / 2 * (total ** (2 / a) - mpf(size) ** (2 / a))
             claimed = mpf(size) ** (2 / power) * move**2 / 2
     return Violation(
         claimed=claimed,
-        found=found,
+        found=value,
         statement="the Bregman divergence is at least half of the squared distance",
-        violated=bool(found < claimed),
+        violated=bool(value < claimed),
         label="lp_spaces/proc-mirror-map@literal",
         at={"p": exponent, "d": size},
     )
@@ -177,14 +177,14 @@ def thm_2_cone(n: int, d: int, radius: Rational, epsilon: Rational, delta: Ratio
         if min(room) <= 0:
             raise ValueError("needs sigma_1 sqrt d < n, so that theta_1 = 0, and a radius that the second noise passes")
         missed = sum(2 * mp.exp(-((each / 2) ** 2) / 2) for each in room)
-        found = rho * max(mpf(0), 1 - missed)
+        value = rho * max(mpf(0), 1 - missed)
         claimed = real(hidden) * (width * mp.sqrt(log) / (size * real(eps)) + diameter / mp.sqrt(size))
         farthest = mp.sqrt(mpf(1) / 4 + 2 * rho**2)
     return Violation(
         claimed=claimed,
-        found=found,
+        found=value,
         statement="the expected excess risk is at most the stated order times the constant",
-        violated=bool(found > claimed),
+        violated=bool(value > claimed),
         label="lp_spaces/thm-2@literal",
         at={**_linear(size, dimension + 2, eps, dlt, diameter=diameter), "R": farthest},
     )
@@ -202,14 +202,14 @@ def thm_2_uncentred(n: int, c: Rational, epsilon: Rational, delta: Rational, con
         sigma, root = _first_noise(Fraction(1), eps, dlt), mp.sqrt(size)
         # theta_1 = Proj((1 - G/n) sqrt n/2) is the left end iff G >= n (1 - 2 (c - 1/2)/sqrt n).
         need = size * (1 - 2 * real(place - Fraction(1, 2)) / root)
-        found = mp.erfc(need / (sigma * mp.sqrt(2))) / 2
+        value = mp.erfc(need / (sigma * mp.sqrt(2))) / 2
         width = 1 / mp.sqrt(2 * mp.pi)
         claimed = real(hidden) * (width * mp.sqrt(mp.log(1 / real(dlt))) / (size * real(eps)) + 1 / root)
     return Violation(
         claimed=claimed,
-        found=found,
+        found=value,
         statement="the expected excess risk is at most the stated order times the constant",
-        violated=bool(found > claimed),
+        violated=bool(value > claimed),
         label="lp_spaces/thm-2@uncentred",
         at=_linear(size, 1, eps, dlt, diameter=mpf(1)),
     )
@@ -224,14 +224,14 @@ def thm_2_fixed_sample(n: int, mean: Rational, epsilon: Rational, delta: Rationa
         sigma, root = _first_noise(Fraction(1), eps, dlt), mp.sqrt(size)
         # theta_1 = Proj((-1 - G/n) sqrt n/2) is -1/2 iff G >= n (1/sqrt n - 1).
         probability = mp.erfc(size * (1 / root - 1) / (sigma * mp.sqrt(2))) / 2
-        found = real(average) * probability
+        value = real(average) * probability
         width = 1 / mp.sqrt(2 * mp.pi)
         claimed = real(hidden) * (width * mp.sqrt(mp.log(1 / real(dlt))) / (size * real(eps)) + 1 / root)
     return Violation(
         claimed=claimed,
-        found=found,
+        found=value,
         statement="on this data set the expected excess risk is at most the stated order times the constant",
-        violated=bool(found > claimed),
+        violated=bool(value > claimed),
         label="lp_spaces/thm-2@fixed-sample",
         at={**_linear(size, 1, eps, dlt, diameter=mpf(1)), "R": Fraction(1, 2)},
     )
@@ -257,9 +257,9 @@ def thm_3_wide(n: int, R: Rational, epsilon: Rational, delta: Rational, ramp: Ra
         base = real(size * curvature * half)
         inside = _between(-base - real(area) / 2, base + real(area) / 2, sigma)
         outside = _between(-base, base, sigma)
-        found = inside - mp.exp(real(eps)) * outside
+        value = inside - mp.exp(real(eps)) * outside
     steepest, loss = 1 / radius + area / 2, {"L": 2 / radius, "H": smoothness, "H_ell": smoothness}
-    return _thm_3(dlt, found, {"n": size, "epsilon": eps, "L_ell": steepest, "mu_ell": curvature * radius**2, **loss})
+    return _thm_3(dlt, value, {"n": size, "epsilon": eps, "L_ell": steepest, "mu_ell": curvature * radius**2, **loss})
 
 
 def thm_3_bump(
@@ -287,20 +287,20 @@ def thm_3_bump(
         tilt = -real(slope - bump / 2)
         inside = _between(low + tilt - real(bump) / 2, high + tilt + real(bump) / 2, sigma)
         outside = _between(low + real(slope), high + real(slope), sigma)
-        found = inside - mp.exp(real(eps)) * outside
+        value = inside - mp.exp(real(eps)) * outside
     # |b'| <= 1/R; the bump takes the slope -(M - A/2) from -M to -(M - A).
     steepest = max(slope, abs(slope - bump)) + 1 / radius
     sizes: dict[str, Value] = {"n": size, "epsilon": eps, "L": slope + 1 / radius, "L_ell": steepest, "H": smoothness}
-    return _thm_3(dlt, found, {**sizes, "H_ell": smoothness, "mu_ell": curvature * radius**2})
+    return _thm_3(dlt, value, {**sizes, "H_ell": smoothness, "mu_ell": curvature * radius**2})
 
 
-def _thm_3(delta: Fraction, found: mpf, at: dict[str, Value]) -> Violation:
+def _thm_3(delta: Fraction, value: mpf, at: dict[str, Value]) -> Violation:
     """`at`: of the pair; mu_ell is its modulus in the norm of C = [-R, R], where |v|_C = |v|/R."""
     return Violation(
         claimed=real(delta),
-        found=found,
+        found=value,
         statement="P(E) - e^epsilon Q(E) is at most delta",
-        violated=bool(found > real(delta)),
+        violated=bool(value > real(delta)),
         label="lp_spaces/thm-3",
         at={**at, "delta": delta, "mu": 1},
     )
@@ -367,14 +367,14 @@ def thm_8(n: int, m: Rational, epsilon: Rational, delta: Rational, constant: Rat
             return up * left / mp.sqrt(1 + left**2) + down * right / mp.sqrt(1 + right**2)
 
         best = findroot(slope, (mpf(0), mpf(1)), solver="anderson", tol=mpf(10) ** -80)
-        found = risk(mpf(0)) - risk(best)
+        value = risk(mpf(0)) - risk(best)
         spread = 1 / mp.sqrt(size) + mp.sqrt(mp.log(1 / real(dlt))) / (size * real(eps))
         claimed = real(hidden) * best**2 * spread
     return Violation(
         claimed=claimed,
-        found=found,
+        found=value,
         statement="the excess risk is at most the constant times |theta*|^2 times the rate",
-        violated=bool(found > claimed),
+        violated=bool(value > claimed),
         label="lp_spaces/thm-8@literal",
         # |l'| < 1 and 0 < l'' <= 1; on a line every |.|_p is the absolute value.
         at={"epsilon": eps, "delta": dlt, "p": 2, "L": 1, "L_ell": 1, "H": 1, "H_ell": 1},
@@ -395,13 +395,13 @@ def thm_10(
     hidden = exact("constant", constant)
     with workdps(DIGITS):
         root = (real(regular) ** 2 * dimension * mp.log(1 / real(dlt))) ** mpf("0.25")
-        found = mp.sqrt(size * real(eps)) / root
+        value = mp.sqrt(size * real(eps)) / root
         claimed = real(hidden) * root * mp.log(1 / real(fails)) / mp.sqrt(size * real(eps))
     return Violation(
         claimed=claimed,
-        found=found,
+        found=value,
         statement="the excess risk is at most the constant times the printed rate",
-        violated=bool(found > claimed),
+        violated=bool(value > claimed),
         label="lp_spaces/thm-10@literal",
         at={
             "n": size,

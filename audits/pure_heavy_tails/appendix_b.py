@@ -72,11 +72,11 @@ def printed_pair_for_adaptive_queries(context: Context) -> Verdict:
     gap = answers[1] - answers[0]
 
     def witness(index: int) -> Any:
-        found = (B_1["beta1"] - B_1["beta0"]) * float(flat(0.5))
-        return witnessed(context.label, "thm_b_1", 0.0, found, C="1/2", a="3/4", G_k=1, beta0=1, beta1="5/2")
+        value = (B_1["beta1"] - B_1["beta0"]) * float(flat(0.5))
+        return witnessed(context.label, "thm_b_1", 0.0, value, C="1/2", a="3/4", G_k=1, beta0=1, beta1="5/2")
 
-    found = accuracy.never_violated(abs(gap), 0.0, statement="answers at the second query agree", witness=witness)
-    return replace(found, numbers={**found.numbers, "f_0 there": answers[0], "f_1 there": answers[1]})
+    verdict = accuracy.never_violated(abs(gap), 0.0, statement="answers at the second query agree", witness=witness)
+    return replace(verdict, numbers={**verdict.numbers, "f_0 there": answers[0], "f_1 there": answers[1]})
 
 
 Queries = Callable[[dict[Fraction, tuple[Fraction, Fraction]], int], Fraction]

@@ -72,7 +72,7 @@ def bias_data_set_by_data_set(context: Context, *, loss: str) -> Verdict:
     w[: trials // 10] = D / 2 if loss == "spikes" else w[: trials // 10]
     bias = (work.loss(w, z) - work.extension(w, z, cap)).mean(axis=1)
     bound = D * np.maximum(work.amplitude(z) - cap, 0.0).mean(axis=1)
-    found = accuracy.never_violated(
+    judged = accuracy.never_violated(
         bias,
         bound + 1e-12,
         statement="bias <= D mean(A - C)_+",
@@ -80,8 +80,8 @@ def bias_data_set_by_data_set(context: Context, *, loss: str) -> Verdict:
         evidence="certificate",
     )
     if loss == "spikes" and float(np.abs(bias - bound)[: trials // 10].max()) > 1e-9:
-        return refuted("one-signed spikes do not attain the bound at the far end of W", "exact", numbers=found.numbers)
-    return found
+        return refuted("one-signed spikes do not attain the bound at the far end of W", "exact", numbers=judged.numbers)
+    return judged
 
 
 @check("pure_heavy_tails/lem-c-1@derived", kind="accuracy", grid={"k": (2.0, 3.0, 4.0)})
@@ -96,12 +96,12 @@ def bias_within_the_sharp_constant(context: Context, *, k: float) -> Verdict:
             right.append(stated("pure_heavy_tails/lem-c-1@derived", D=2.0, G_k=law.moment(k) ** (1 / k), k=k, C=cap))
             points.append(Point(x=cap, value=left[-1], bound=right[-1], series=f"{name}, k = {k:g}"))
     covers = "the pointwise inequality is proved, and the extremal spike attains it"
-    found = accuracy.never_violated(
+    verdict = accuracy.never_violated(
         left, right, statement="expected bias <= the sharp bound", covers=covers, evidence="certificate"
     )
-    if float(found.numbers["largest left/right"]) < 1 - 1e-9:
-        return refuted("the extremal law does not attain the sharp constant", "exact", numbers=found.numbers)
-    return replace(found, points=[p for p in points if p.value > 0], axes=("C", "expected bias of the extension"))
+    if float(verdict.numbers["largest left/right"]) < 1 - 1e-9:
+        return refuted("the extremal law does not attain the sharp constant", "exact", numbers=verdict.numbers)
+    return replace(verdict, points=[p for p in points if p.value > 0], axes=("C", "expected bias of the extension"))
 
 
 # Lemma C.2 and its parts --------------------------------------------------------------------------------------------
@@ -114,12 +114,12 @@ def localisation_spends_exactly(context: Context, *, solver: str, M: float) -> V
     share = stated("pure_heavy_tails/lem-c-2@derived", **at)
     if solver == "exact":
         share = stated("pure_heavy_tails/fact-erm-sensitivity", **at) / stated("pure_heavy_tails/alg-2", **at)
-    found = localisation_slack(context, solver, M, share)
-    if abs(float(found.numbers["realised"]) - share) > 1e-9:
+    verdict = localisation_slack(context, solver, M, share)
+    if abs(float(verdict.numbers["realised"]) - share) > 1e-9:
         return refuted(
-            f"the pair realises {found.numbers['realised']}, not {share:.6g}", "exact", numbers=found.numbers
+            f"the pair realises {verdict.numbers['realised']}, not {share:.6g}", "exact", numbers=verdict.numbers
         )
-    return found
+    return verdict
 
 
 @check("pure_heavy_tails/lem-c-2", kind="sensitivity", grid={"solver": tuple(SOLVERS)})
@@ -182,11 +182,11 @@ def _contained(context: Context, d: int, zeta: float, solver: str) -> Verdict:
         best = certified(Objective(workload=work, sample=data.read(), weight=0.1, centre=start, cap=2.0)).point
         inside += int((np.linalg.norm(best - w_loc, axis=1) <= stage.radius).sum())
     claimed = stated("pure_heavy_tails/lem-c-2", zeta=zeta, epsilon=epsilon, d=d)
-    found = accuracy.probability(
+    verdict = accuracy.probability(
         inside, trials, claimed, context.failure_probability, event="the ball holds the minimiser"
     )
     point = Point(x=d, value=inside / trials, bound=claimed, series=f"zeta = {zeta:g}, {solver} solver")
-    return replace(found, points=[point], axes=("d", "frequency of containment"), dashed="claimed, at least")
+    return replace(verdict, points=[point], axes=("d", "frequency of containment"), dashed="claimed, at least")
 
 
 @check("pure_heavy_tails/lem-c-2@literal", kind="accuracy", grid={"zeta": (1, 3)}, expect="refuted")
@@ -205,11 +205,11 @@ def containment_without_a_limit(context: Context, *, zeta: int) -> Verdict:
     def witness(index: int) -> Any:
         return witnessed(context.label, "lem_c_2_epsilon", claimed, inside[index], epsilon=budgets[index], zeta=zeta)
 
-    found = accuracy.never_violated(
+    verdict = accuracy.never_violated(
         claimed, inside, statement="1 - e^-zeta <= Pr(the ball holds the minimiser)", witness=witness
     )
     points = [Point(x=e, value=p, bound=claimed, series=f"zeta = {zeta}") for e, p in zip(budgets, inside, strict=True)]
-    return replace(found, points=points, axes=("epsilon", "probability of containment"), dashed="claimed, at least")
+    return replace(verdict, points=points, axes=("epsilon", "probability of containment"), dashed="claimed, at least")
 
 
 CERTIFIED = sensitivity.Certificate(
@@ -238,7 +238,7 @@ def minimiser_of_linear_losses(context: Context, *, within: bool) -> Verdict:
     bound = stated(context.label, C=C, lambda_=lambda_, n=n)
     spikes = np.zeros((2, n, 1))
     spikes[:, 0, 0] = M, -M
-    found = stability.search(
+    search = stability.search(
         stability.of_map(minimiser, bound),
         BoxRecords(-M, M),
         n,
@@ -247,7 +247,7 @@ def minimiser_of_linear_losses(context: Context, *, within: bool) -> Verdict:
         steps=context.scale(20, 100),
         seed=context.seed,
     )
-    return stability.verdict(found, certificate=CERTIFIED)
+    return stability.verdict(search, certificate=CERTIFIED)
 
 
 @check("pure_heavy_tails/fact-erm-sensitivity", kind="stability", grid={"d": (1, 2, 3)})
@@ -261,10 +261,10 @@ def minimiser_of_radial_losses(context: Context, *, d: int) -> Verdict:
         return certified(Objective(workload=work, sample=sample, weight=lambda_, centre=np.zeros((1, d)), cap=C)).point
 
     measure = stability.of_map(minimiser, stated(context.label, C=C, lambda_=lambda_, n=n))
-    found = stability.search(
+    search = stability.search(
         measure, BoxRecords(0.0, 50.0), n, chains=32, steps=context.scale(20, 200), seed=context.seed
     )
-    return stability.verdict(found, certificate=CERTIFIED)
+    return stability.verdict(search, certificate=CERTIFIED)
 
 
 @check("pure_heavy_tails/fact-gamma-tail", kind="accuracy")
@@ -289,16 +289,16 @@ def quantiles_that_the_proofs_use(context: Context) -> Verdict:
 def displayed_tail(context: Context) -> Verdict:
     """Pr(Gamma(d) > d + t) <= e^-t on a grid: false for every d >= 2 at some t."""
     cells = [(d, t) for d in (1, 2, 3, 5, 10, 100, 1000) for t in (1, 2, 3, 5, 8)]
-    found = [float(scipy.special.gammaincc(d, d + t)) for d, t in cells]
+    values = [float(scipy.special.gammaincc(d, d + t)) for d, t in cells]
     allowed = [stated(context.label, t=t) for _, t in cells]
 
     def witness(index: int) -> Any:
         d, t = cells[index]
-        return witnessed(context.label, "fact_gamma_tail", allowed[index], found[index], d=d, t=t)
+        return witnessed(context.label, "fact_gamma_tail", allowed[index], values[index], d=d, t=t)
 
-    answer = accuracy.never_violated(found, allowed, statement="Pr(Gamma(d) > d + t) <= e^-t", witness=witness)
+    answer = accuracy.never_violated(values, allowed, statement="Pr(Gamma(d) > d + t) <= e^-t", witness=witness)
     points = [
-        Point(x=t, value=f, bound=a, series=f"d = {d}") for (d, t), f, a in zip(cells, found, allowed, strict=True)
+        Point(x=t, value=f, bound=a, series=f"d = {d}") for (d, t), f, a in zip(cells, values, allowed, strict=True)
     ]
     return replace(answer, points=points, axes=("t", "probability of a longer radius"))
 
@@ -341,13 +341,13 @@ def first_display(context: Context, *, cap: str) -> Verdict:
     work = RareSpikes(D=D, k=2.0, G=1.0, p=p, theta=1.0)
     claimed = stated("pure_heavy_tails/prop-c-3", c_1=28.0, C=C, d=1, lambda_=1.0, epsilon=1.0, n=size, G_k=1.0, k=2)
     trials = context.scale(2000, 20_000)
-    found = distances(context, DoubleOutputPert(C=C), work, 1.0, size, trials)
-    within = int((found <= claimed).sum())
+    apart = distances(context, DoubleOutputPert(C=C), work, 1.0, size, trials)
+    within = int((apart <= claimed).sum())
     sampled = accuracy.probability(
         within, trials, 0.8 - math.exp(-3), context.failure_probability, event=f"distance <= {claimed:.4g}"
     )
-    numbers = {**sampled.numbers, "smallest distance": float(found.min()), "printed radius": claimed}
-    point = Point(x=C, value=float(np.quantile(found, 0.75)), bound=claimed, series="Algorithm 4")
+    numbers = {**sampled.numbers, "smallest distance": float(apart.min()), "printed radius": claimed}
+    point = Point(x=C, value=float(np.quantile(apart, 0.75)), bound=claimed, series="Algorithm 4")
     fields: dict[str, Any] = {"numbers": numbers, "points": [point], "axes": ("C/G_k", "0.75-quantile of the distance")}
     if sampled.outcome != "refuted":
         return replace(sampled, **fields)

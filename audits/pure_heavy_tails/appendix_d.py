@@ -64,12 +64,12 @@ def norm_at_random_points(context: Context, *, loss: str) -> Verdict:
     )
     u = joint.project(rng.uniform(-1, 1, joint.start().shape), np.full(trials, 1e-9))
     steepest = work.amplitude(records).max(axis=1)
-    found = np.linalg.norm(joint.subgradient(u), axis=1)
+    length = np.linalg.norm(joint.subgradient(u), axis=1)
     bound = steepest + 2 * C + lam * work.D
     if not math.isclose(float(bound[0]), stated(context.label, A_Z=float(steepest[0]), C=C, lambda_=lam, D=work.D)):
         return refuted("the claim's bound is not A_Z + 2C + lambda D", "exact")
     return accuracy.never_violated(
-        found,
+        length,
         bound,
         statement="|subgradient| <= L_Z",
         covers="the triangle inequality, fact-eq-14",
@@ -196,12 +196,12 @@ def conic_oracle(context: Context, loss: str, place: str, cases: int, label: str
         slopes, intercepts = LOSSES[loss](a)
         work: Any = _Piecewise(slopes, intercepts, K)
         w = K.project(rng.uniform(-1, 1, (1, 2)))[0]
-        found = socp_subgradient(w, slopes, intercepts, K, C)
+        subgradient = socp_subgradient(w, slopes, intercepts, K, C)
         u = K.project(rng.uniform(-1, 1, (3, 2)))
         at_u = searched_extension(work, u, np.zeros((3, 1)), C)
-        sides.append((found.value - found.bias + (u - w) @ found.vector, at_u + 1e-7))
-        sides.append((np.array([np.linalg.norm(found.vector)]), np.array([stated(label, C=C) * (1 + 1e-9)])))
-        bias = max(bias, found.bias)
+        sides.append((subgradient.value - subgradient.bias + (u - w) @ subgradient.vector, at_u + 1e-7))
+        sides.append((np.array([np.linalg.norm(subgradient.vector)]), np.array([stated(label, C=C) * (1 + 1e-9)])))
+        bias = max(bias, subgradient.bias)
     left, right = (np.concatenate([side[i] for side in sides]) for i in (0, 1))
     answer = accuracy.never_violated(
         left,
@@ -267,7 +267,7 @@ def biased_run(context: Context, alpha: float, bias: float) -> tuple[Array, Arra
         away = rng.standard_normal(x.shape)
         return K.project(K.project(x) + xi[:, None] * away / np.linalg.norm(away, axis=1, keepdims=True))
 
-    found = biased_subgradient(
+    halted = biased_subgradient(
         lambda x: a * np.where(x >= b, 1.0, -1.0) + push,
         sloppy,
         K.project(-np.ones((trials, 2))),
@@ -276,7 +276,7 @@ def biased_run(context: Context, alpha: float, bias: float) -> tuple[Array, Arra
         L,
         bias=bias,
     )
-    return np.abs(found.point - b) @ a, np.asarray(found.steps, dtype=float), L, D
+    return np.abs(halted.point - b) @ a, np.asarray(halted.steps, dtype=float), L, D
 
 
 ALPHAS = by_size([0.4], [0.4, 0.2])
@@ -294,14 +294,14 @@ def biased_gap(context: Context, *, alpha: float, share: float) -> Verdict:
     gaps, _, L, D = biased_run(context, alpha, share * alpha / 4)
     T, eta, xi = constant_step(D, L, alpha)
     bound = stated(context.label, D=D, eta=eta, T=T, L=L, B=share * alpha / 4, xi=xi)
-    found = accuracy.never_violated(
+    verdict = accuracy.never_violated(
         gaps,
         min(bound, alpha),
         statement="gap <= the sum of all terms <= alpha",
         failure_probability=context.failure_probability,
     )
     return replace(
-        found,
+        verdict,
         points=[Point(x=1 / alpha, value=float(gaps.max()), bound=bound, series=f"B = {share:g} alpha/4")],
         axes=("1/alpha", "largest gap"),
     )
@@ -350,7 +350,7 @@ def lines_of_lemma_d_5(context: Context) -> Verdict:
         asked.append(xi)
         return K.project(x)
 
-    found = biased_subgradient(slope, project, start, alpha, D, 1.0, bias=alpha / 8)
+    halted = biased_subgradient(slope, project, start, alpha, D, 1.0, bias=alpha / 8)
     T = stated("pure_heavy_tails/proc-biased-psgd", D=D, L=1.0, alpha=alpha)
     x, visited, eta = start, [], D / math.sqrt(T)
     for _ in range(round(T)):
@@ -359,10 +359,10 @@ def lines_of_lemma_d_5(context: Context) -> Verdict:
     claimed = stated("pure_heavy_tails/lem-d-5", D=D, eta=eta, T=T, L=1.0, B=alpha / 8, xi=asked[0][0])
     return as_printed(
         {
-            "the average of x_1, ..., x_T": (found.point, np.mean(visited, axis=0)),
-            "T": (found.steps.astype(float), np.full(len(b), T)),
+            "the average of x_1, ..., x_T": (halted.point, np.mean(visited, axis=0)),
+            "T": (halted.steps.astype(float), np.full(len(b), T)),
             "accuracy asked of projections": (np.array(asked), np.full((round(T), len(b)), alpha * eta / (6 * D))),
-            "the gap that is certified": (np.array([found.gap]), np.array([claimed])),
+            "the gap that is certified": (np.array([halted.gap]), np.array([claimed])),
         }
     )
 
@@ -393,12 +393,12 @@ def _structured(m: int) -> tuple[StructuredDoubleOutputPert, RareSpikes, float]:
 def structured_slack(context: Context, m: int) -> Verdict:
     algorithm, work, C = _structured(m)
     case = Case(algorithm, work, problem(work, 1.0))
-    found = shifts(case, *opposite_spikes(m, 1e6), trials=2)
+    moves = shifts(case, *opposite_spikes(m, 1e6), trials=2)
     labels = {"stage 1/point": "pure_heavy_tails/alg-2@derived", "point": "pure_heavy_tails/prop-d-1"}
     sure = {name: stated(label, C=C, lambda_=1.0, m=m, n=m) for name, label in labels.items()}
     return slack_verdict(
         case.planned(m),
-        found,
+        moves,
         sure,
         1.0,
         "by hand: 4C/(λm) and 7C/(3λm), for any solvers that meet the gaps",

@@ -68,10 +68,10 @@ def score_sensitivity(context: Context, *, n: int) -> Verdict:
     case = empgm_case(_mean(), 1.0, C=1.0, eta=0.1)
     given = [(a[0], b[0]) for a, b in balanced(n, SHARES)]
     steps = context.scale(10, 40)
-    found = sensitivity.search(case, BoxRecords([-FAR], [FAR]), n, given=given, chains=32, steps=steps)
+    search = sensitivity.search(case, BoxRecords([-FAR], [FAR]), n, given=given, chains=32, steps=steps)
     certificate = Certificate(1.0, NONEXPANSIVE)
-    answer = sensitivity.judge(found, certificate=certificate, confirm=sensitivity.by_replay(case))
-    point = Point(x=n, value=found.worst.ratio * 2 / n, bound=stated("pure_heavy_tails/alg-5", C=1.0, n=n))
+    answer = sensitivity.judge(search, certificate=certificate, confirm=sensitivity.by_replay(case))
+    point = Point(x=n, value=search.worst.ratio * 2 / n, bound=stated("pure_heavy_tails/alg-5", C=1.0, n=n))
     return replace(answer, points=[point], axes=("n", "change of a score"))
 
 
@@ -152,10 +152,10 @@ def mapping_sensitivity(context: Context) -> Verdict:
     data = np.zeros((n, 2))
     data[0, 0], other = FAR, data.copy()
     other[0, 0] = -FAR
-    found = stability.search(
+    search = stability.search(
         measure, BallRecords(FAR, 2), n, given=[(data, other)], chains=32, steps=context.scale(15, 60)
     )
-    return stability.verdict(found, certificate=Certificate(1.0, NONEXPANSIVE))
+    return stability.verdict(search, certificate=Certificate(1.0, NONEXPANSIVE))
 
 
 @check("pure_heavy_tails/proc-pgm", kind="accuracy")
@@ -203,8 +203,8 @@ def clip_bias(context: Context, *, cap: float) -> Verdict:
     if (bias > excess * (1 + 1e-9)).any():
         worst = int((bias - excess).argmax())
         return refuted(f"b_Z = {bias[worst]:.6g} exceeds mean (A - C)_+ = {excess[worst]:.6g}", "exact")
-    found = risk.high_probability(bias, bound, 0.2, context.failure_probability, quantity="b_Z", x=cap)
-    return replace(found, axes=("C", "0.8-quantile of b_Z"))
+    verdict = risk.high_probability(bias, bound, 0.2, context.failure_probability, quantity="b_Z", x=cap)
+    return replace(verdict, axes=("C", "0.8-quantile of b_Z"))
 
 
 @check("pure_heavy_tails/fact-clip-bias", kind="accuracy", expect="consistent")
@@ -251,7 +251,7 @@ def selection_is_useful(context: Context) -> Verdict:
             right.append(tail)
             if tail == 0.1:
                 points.append(Point(x=count, value=left[-1], bound=tail))
-    found = accuracy.never_violated(
+    verdict = accuracy.never_violated(
         left, right, statement="Pr(score above the level) <= beta",
         covers="one candidate at the minimum, the others just above the level: raising a score lowers the probability",
         evidence="certificate",
@@ -259,7 +259,7 @@ def selection_is_useful(context: Context) -> Verdict:
     bound = stated("pure_heavy_tails/fact-em-utility", C=cap, n=size, epsilon=eps, d=1, D=1.0, eta=0.3, beta=0.1)
     if abs(bound - 4 * cap / (eps * size) * (math.log(10) + math.log(10))) > 1e-9:
         return refuted(f"the claim's bound is {bound:.9g} at |net| = 10, beta = 0.1", "exact")
-    return replace(found, points=points, axes=("candidates", "probability of a score above the level"), dashed="beta")
+    return replace(verdict, points=points, axes=("candidates", "probability of a score above the level"), dashed="beta")
 
 
 @check("pure_heavy_tails/fact-pgm-error-bound", kind="stability")
@@ -403,8 +403,8 @@ def distance_within_constants(context: Context, *, n: int, lambda_: float) -> Ve
     trials = context.scale(150, 200)
     gaps, G = _distances(context, EMPGM(lambda_=lambda_), n, 1.0, trials)
     bound = stated("pure_heavy_tails/thm-e-1@derived", G_k=G, k=2, D=4.0, d=1, n=n, epsilon=1.0, lambda_=lambda_, H=1.0)
-    found = risk.high_probability(gaps, bound, 0.3, context.failure_probability, limit=4.0, quantity="distance", x=n)
-    return replace(found, axes=("n", "0.7-quantile of the distance"))
+    verdict = risk.high_probability(gaps, bound, 0.3, context.failure_probability, limit=4.0, quantity="distance", x=n)
+    return replace(verdict, axes=("n", "0.7-quantile of the distance"))
 
 
 # Theorem E.2 --------------------------------------------------------------------------------

@@ -275,19 +275,19 @@ def smoothing_term_is_lower_order(context: Context) -> Verdict:
 def data_dependent_step(context: Context, *, n: int, rule: str) -> Verdict:
     """With gamma = 1/(lambda + H_Z) one record changes the step size: the exact loss exceeds epsilon."""
     first, second = selection_laws(smoothed_case(n, 1.0, rule), *steeper(n))
-    found = float(np.abs(first - second).max())
+    value = float(np.abs(first - second).max())
     public, _ = realised(smoothed_case(n, 1.0, "public"), [steeper(n)])
-    points = [Point(x=n, value=found, bound=1.0, series=f"printed step size ({rule})")]
+    points = [Point(x=n, value=value, bound=1.0, series=f"printed step size ({rule})")]
     if rule == "data":
         points.append(Point(x=n, value=public, bound=1.0, series="public step size, same pair"))
-    numbers = {"realised": found, "claimed": 1.0, "realised with a public step": public, "candidates": len(first)}
-    if found <= 1:
-        return undecided(f"this pair keeps epsilon: {found:.6g}", "exact", numbers=numbers, points=points)
+    numbers = {"realised": value, "claimed": 1.0, "realised with a public step": public, "candidates": len(first)}
+    if value <= 1:
+        return undecided(f"this pair keeps epsilon: {value:.6g}", "exact", numbers=numbers, points=points)
     witness = witnessed(
-        "pure_heavy_tails/prop-e-4@literal", "prop_e_4", 1.0, found, n=n, points=2001, high=10**6, epsilon=1,
+        "pure_heavy_tails/prop-e-4@literal", "prop_e_4", 1.0, value, n=n, points=2001, high=10**6, epsilon=1,
         lambda_="1/10", smoothness="bound" if rule == "data" else "exact",
     )  # fmt: skip
-    said = f"exact epsilon {found:.6g} at n = {n}, 1 claimed; one slope raised from 1 to 10^6 shrinks gamma"
+    said = f"exact epsilon {value:.6g} at n = {n}, 1 claimed; one slope raised from 1 to 10^6 shrinks gamma"
     return refuted(said, "exact", numbers=numbers, points=points, axes=("n", "epsilon"), witness=witness)
 
 
@@ -325,11 +325,11 @@ def _smoothed_distance(context: Context, n: int, rule: str, label: str) -> Verdi
     bound = stated(
         label, G_k=G, G_2=G, k=2, D=1.0, d=1, n=n, epsilon=1.0, lambda_=lam, tau=1 / math.sqrt(n), rho=failure
     )
-    found = risk.high_probability(
+    verdict = risk.high_probability(
         np.abs(point - best)[:, 0], bound, 0.3 + failure, context.failure_probability, limit=work.D,
         quantity="distance", x=n,
     )  # fmt: skip
-    return replace(found, axes=("n", f"{0.7 - failure:g}-quantile of the distance"))
+    return replace(verdict, axes=("n", f"{0.7 - failure:g}-quantile of the distance"))
 
 
 @check("pure_heavy_tails/prop-e-4", kind="accuracy", grid={"n": by_size([64], [64, 256])})

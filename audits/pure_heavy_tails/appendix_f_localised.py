@@ -77,18 +77,18 @@ def _second_stage(m: int, eps: float, length: float = 1.0, count: int = 4096) ->
 
 
 def _gibbs_stage(m: int, eps: float) -> Verdict:
-    found, budget = _second_stage(m, eps)
+    value, budget = _second_stage(m, eps)
     half, _ = _second_stage(m, eps, length=0.5)
     points = [
-        Point(x=m, value=found, bound=budget, series="diameter 1200Cd/(lambda epsilon m)"),
+        Point(x=m, value=value, bound=budget, series="diameter 1200Cd/(lambda epsilon m)"),
         Point(x=m, value=half, bound=budget, series="diameter 600Cd/(lambda epsilon m)"),
     ]
-    numbers = {"realised": found, "on half of the diameter": half, "epsilon_EM": budget, "share": found / budget}
+    numbers = {"realised": value, "on half of the diameter": half, "epsilon_EM": budget, "share": value / budget}
     fields: dict[str, Any] = {"numbers": numbers, "points": points, "axes": ("m", "epsilon of stage 2")}
     said = (
-        f"{SURROGATE}stage 2 costs {found:.6g}, {found / budget:.4g} of epsilon_EM; {half / budget:.4g} on half of W_0"
+        f"{SURROGATE}stage 2 costs {value:.6g}, {value / budget:.4g} of epsilon_EM; {half / budget:.4g} on half of W_0"
     )
-    if found > budget * (1 + 1e-9):
+    if value > budget * (1 + 1e-9):
         return refuted(said, "exact", **fields)
     return holds(f"{said}; by hand, by range no pair costs more than epsilon_EM", "certificate", **fields)
 
@@ -231,12 +231,12 @@ def distance_within_640(context: Context, *, k: float, m: int) -> Verdict:
     gaps, unit = _em_distances(context, k, m, 1.0)
     bound = stated("pure_heavy_tails/prop-f-5@derived", G_k=1.0, lambda_=1.0, d=1, m=m, epsilon=1.0, k=k)
     beta = 0.2 + math.exp(-3)
-    found = risk.high_probability(
+    verdict = risk.high_probability(
         gaps, bound, beta, context.failure_probability, quantity="distance", x=m, series=f"k = {k:g}"
     )
-    numbers = {**found.numbers, "quantile in units": float(np.quantile(gaps, 1 - beta)) / unit}
-    reason = SURROGATE + found.reason
-    return replace(found, reason=reason, numbers=numbers, axes=("m", "0.75-quantile of the distance"))
+    numbers = {**verdict.numbers, "quantile in units": float(np.quantile(gaps, 1 - beta)) / unit}
+    reason = SURROGATE + verdict.reason
+    return replace(verdict, reason=reason, numbers=numbers, axes=("m", "0.75-quantile of the distance"))
 
 
 @check("pure_heavy_tails/alg-7", kind="transcription")

@@ -37,9 +37,9 @@ def centring_changes_nothing(context: Context) -> Verdict:
     law = Exponential(3.0)
     reference, worst = None, 0.0
     for anchor in (-1.0, -0.2, 0.0, 0.9):
-        found = law.probabilities(potential(work, sample, 0.3, np.full((1, 1), anchor), 1.0, 0.5)(w))
-        reference = found if reference is None else reference
-        worst = max(worst, float(np.abs(found / reference - 1).max()))
+        values = law.probabilities(potential(work, sample, 0.3, np.full((1, 1), anchor), 1.0, 0.5)(w))
+        reference = values if reference is None else reference
+        worst = max(worst, float(np.abs(values / reference - 1).max()))
     numbers = {"largest relative difference": worst, "anchors": 4}
     said = f"probabilities under four anchors differ by {worst:.2g} of themselves; a constant cancels in the normaliser"
     return judged(worst, "<", 1e-9, said, "certificate", numbers=numbers)

@@ -92,7 +92,7 @@ def reduction_to_mean_estimation(context: Context) -> Verdict:
         error = ((mean_from_point(w, size) - work.mean) ** 2).sum(axis=1)
         left += list(error)
         right += list(work.excess_risk(w) / stated("pure_heavy_tails/lem-g-1", D=3.0, mu=size))
-    found = accuracy.never_violated(
+    verdict = accuracy.never_violated(
         left, right, statement="squared error <= (8m/D) excess",
         covers="both sides depend on the angle and |A| alone: a grid of them, and random points; two cases prove it",
         evidence="certificate",
@@ -102,7 +102,7 @@ def reduction_to_mean_estimation(context: Context) -> Verdict:
         Fact("largest ratio on the plane's grid", float(ratio.max()), "<=", 8, ROOT),
         Fact("how close to 8 it comes", float(ratio.max()), ">", 7.99),
         Fact("largest ratio where A points away from mu", aligned, "<=", 4, 1e-9),
-        Fact("violations on random points", int(found.numbers["violations"]), "=", 0),
+        Fact("violations on random points", int(verdict.numbers["violations"]), "=", 0),
     ]
     return lower_bound.verdict(facts)
 
@@ -131,13 +131,13 @@ def display_of_the_proof(context: Context) -> Verdict:
 def mean_reduction(context: Context) -> Verdict:
     """-m A/|A| has length m and the direction opposite to A; A = 0 gives m e_1."""
     w = np.concatenate([context.rng("points").normal(size=(200, 4)), np.zeros((1, 4))])
-    found = mean_from_point(w, 0.7)
-    length = np.abs(np.linalg.norm(found, axis=1) - 0.7).max()
-    against = np.abs((found[:200] * w[:200]).sum(axis=1) + 0.7 * np.linalg.norm(w[:200], axis=1)).max()
+    values = mean_from_point(w, 0.7)
+    length = np.abs(np.linalg.norm(values, axis=1) - 0.7).max()
+    against = np.abs((values[:200] * w[:200]).sum(axis=1) + 0.7 * np.linalg.norm(w[:200], axis=1)).max()
     facts = [
         Fact("largest error of the length", float(length), "<=", 1e-12),
         Fact("largest error of the direction", float(against), "<=", 1e-12),
-        Fact("distance from m e_1 at A = 0", float(np.abs(found[-1] - 0.7 * np.eye(4)[0]).max()), "=", 0),
+        Fact("distance from m e_1 at A = 0", float(np.abs(values[-1] - 0.7 * np.eye(4)[0]).max()), "=", 0),
     ]
     return lower_bound.verdict(facts)
 
@@ -226,10 +226,10 @@ def best_tests_err(context: Context) -> Verdict:
         budget = 0.5 * (1 - math.sqrt(-math.expm1(-kl)))  # the zeta whose logarithm the divergence is
         left.append(stated("pure_heavy_tails/fact-mvs24", zeta=budget))
         right.append(optimal_tests.two_point_error(size, a, b))
-    found = accuracy.never_violated(left, right, statement="zeta <= average error of the best test")
+    verdict = accuracy.never_violated(left, right, statement="zeta <= average error of the best test")
     closest = max(x / y for x, y in zip(left, right, strict=True))
     facts = [
-        Fact("pairs of laws that break it", int(found.numbers["violations"]), "=", 0),
+        Fact("pairs of laws that break it", int(verdict.numbers["violations"]), "=", 0),
         Fact("largest zeta over the error", closest, "<=", 1, 1e-9),
         Fact("the same: how near the best tests come", closest, ">=", 0.6),
     ]

@@ -207,13 +207,13 @@ def forced_decoding_error(context: Context) -> Verdict:
 def logarithm_of_two_points(context: Context) -> Verdict:
     """With |V| = 2, d = 1 and zeta = 1/4 the logarithm is log(1/e) = -1."""
     value = sp.log(sp.Integer(2 - 1) / (4 * sp.E * sp.Rational(1, 4)))
-    found = float(sp.simplify(value))
+    words = float(sp.simplify(value))
     negative = 1 / (4 * math.e)
-    numbers = {"value at zeta = 1/4": found, "negative above zeta": negative}
-    witness = witnessed("pure_heavy_tails/prop-g-4@literal", "prop_g_4_inequality", "0", found, size=2, d=1, zeta="1/4")
-    if found > 0:
-        return holds(f"the logarithm is {found:g}", "exact", numbers=numbers)
-    said = f"log((|V| - 1)/(4 e zeta)) = {found:g} at |V| = 2, d = 1, zeta = 1/4; negative for zeta > {negative:.3g}"
+    numbers = {"value at zeta = 1/4": words, "negative above zeta": negative}
+    witness = witnessed("pure_heavy_tails/prop-g-4@literal", "prop_g_4_inequality", "0", words, size=2, d=1, zeta="1/4")
+    if words > 0:
+        return holds(f"the logarithm is {words:g}", "exact", numbers=numbers)
+    said = f"log((|V| - 1)/(4 e zeta)) = {words:g} at |V| = 2, d = 1, zeta = 1/4; negative for zeta > {negative:.3g}"
     return refuted(said, "exact", numbers=numbers, witness=witness)
 
 

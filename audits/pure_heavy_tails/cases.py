@@ -119,7 +119,7 @@ def within_constants(
     starts = [CONTROLS["the start"](work) for work in every]
     tops = [largest(work) / most for work, most in zip(every, allowed, strict=True)]
     share = context.failure_probability / len(every)
-    found: dict[int, Verdict] = {}
+    by_place: dict[int, Verdict] = {}
     ratio = 0.0
     for place in sorted(range(len(every)), key=lambda i: -tops[i]):
         if tops[place] * (1 + ROUNDING) < min(1.0, ratio):
@@ -130,8 +130,8 @@ def within_constants(
         one = risk.high_probability(values, most, DELTA, share, limit=largest(work), x=n, series=series)
         by_start_too = one.outcome is Outcome.HOLDS and starts[place] <= most
         if not by_start_too and (one.outcome is not Outcome.UNDECIDED or not one.vacuous):
-            found[place] = one
-    verdicts = [found[place] for place in sorted(found)]
+            by_place[place] = one
+    verdicts = [by_place[place] for place in sorted(by_place)]
     closest = min(most / start for most, start in zip(allowed, starts, strict=True))
     numbers: dict[str, float | int | str | bool] = {
         "members": len(every), "members that decide": len(verdicts), "largest quantile/bound": ratio,
@@ -361,10 +361,10 @@ class OnTheLine:
         w = np.zeros((trials, 1))
         rows = instance.algorithm.schedule(instance.problem, instance.n).phases
         for _, stages in itertools.groupby(rows, key=lambda row: row.t):
-            (*_, last) = found = list(stages)
+            (*_, last) = entries = list(stages)
             counts = rng.multinomial(last.records, work.probabilities, size=(trials, last.blocks))
             slope = counts @ np.clip(work.atoms[:, 0], -last.C, last.C) / last.records
-            w = aggregated(self.answer(found, slope, w, rng))[:, None]
+            w = aggregated(self.answer(entries, slope, w, rng))[:, None]
         return statistic(np.asarray(work.excess_risk(w)), self.quantile)
 
 

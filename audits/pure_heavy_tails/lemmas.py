@@ -84,7 +84,7 @@ def shifts(case: replay.Case, data: Array, neighbour: Array, trials: int = 64) -
 
 def slack_verdict(
     schedule: Schedule[Any],
-    found: Mapping[str, float],
+    by_name: Mapping[str, float],
     certified: Mapping[str, float],
     allowed: float,
     because: str,
@@ -100,7 +100,7 @@ def slack_verdict(
         found: distance of the cores on the closed-form worst pair; certified: what no pair exceeds.
         case: what tells this schedule from the others of the check, for the figure.
     """  # fmt: skip
-    rows = privacy.slack(schedule, found)
+    rows = privacy.slack(schedule, by_name)
     # At cores a distance s apart the loss of isotropic Laplace noise reaches s/scale, whatever was released before.
     top, sure = math.fsum(row.epsilon_realised for row in rows), compose(schedule, dict(certified)).pure[1]
     charged = sum(row.epsilon_claimed for row in rows)
@@ -129,14 +129,14 @@ def distances(
     """|w_DP - w_lambda| of runs on fresh data, (trials,); the data come as counts of atoms, whatever m is."""
     setting = problem(work, epsilon)
     plan, start = algorithm.schedule(setting, m), np.zeros((1, work.constants.d))
-    found = []
+    lengths = []
     for number, (rng, size) in enumerate(context.chunks(trials, 64 * work.constants.d)):
         data = Fresh(work, size, m, context.seed, context.name, dict(context.cell), number, *key)
         out = algorithm.execute(Run(plan, size, rng), work, data, start)
         weight = plan.phases[-1].lambda_ if plan.phases else lambda_
         plain = Objective(workload=work, sample=data.read(), weight=weight, centre=start)
-        found.append(np.linalg.norm(out - certified(plain).point, axis=1))
-    return np.concatenate(found)
+        lengths.append(np.linalg.norm(out - certified(plain).point, axis=1))
+    return np.concatenate(lengths)
 
 
 def distance_within(
@@ -152,11 +152,11 @@ def distance_within(
     x: float,
 ) -> Verdict:
     """Judges Pr(|w_DP - w_lambda| <= bound) >= level by counting, with the level-quantile as the figure's point."""
-    found = distances(context, algorithm, work, epsilon, m, trials)
+    apart = distances(context, algorithm, work, epsilon, m, trials)
     answer = accuracy.probability(
-        int((found <= bound).sum()), len(found), level, context.failure_probability, event=f"distance <= {bound:.4g}"
+        int((apart <= bound).sum()), len(apart), level, context.failure_probability, event=f"distance <= {bound:.4g}"
     )
-    typical = float(np.quantile(found, level))
+    typical = float(np.quantile(apart, level))
     start = float(np.quantile(distances(context, Constant(), work, epsilon, m, trials), level))
     passed = "keeps" if start <= bound else "breaks"
     return replace(

@@ -53,10 +53,10 @@ def steps_share_the_budget(context: Context, *, n: int, epsilon: float) -> Verdi
     case = Case(algorithm, work, problem(work, epsilon))
     data, neighbour = opposite_spikes(n, 1e6)
     schedule = algorithm.schedule(problem(work, epsilon), n)
-    found = shifts(case, data, neighbour, 8)
+    moves = shifts(case, data, neighbour, 8)
     because = "clipped gradients lie in a ball of radius C"
     told = f"n = {n}, epsilon = {epsilon:g}"
-    return slack_verdict(schedule, found, {"gradient": 2.0 / n}, epsilon, because, case=told)
+    return slack_verdict(schedule, moves, {"gradient": 2.0 / n}, epsilon, because, case=told)
 
 
 RUNS: dict[str, Any] = {

@@ -141,11 +141,11 @@ def printed_phase_count_leaves_records(context: Context) -> Verdict:
         return witnessed(context.label, "alg_1_phases", claimed[index], float(smallest[index]), n=n, J=J)
 
     statement = "1 <= records of the smallest block"
-    found = accuracy.never_violated(claimed, smallest, statement=statement, witness=witness)
+    verdict = accuracy.never_violated(claimed, smallest, statement=statement, witness=witness)
     points = [
         Point(x=n, value=m, bound=1.0, series=f"J = {J}") for (n, J), m in zip(cells[1:], smallest[1:], strict=True)
     ]
-    return replace(found, points=points, axes=("n", "records in the smallest block"), dashed="claimed, at least")
+    return replace(verdict, points=points, axes=("n", "records in the smallest block"), dashed="claimed, at least")
 
 
 @check("pure_heavy_tails/alg-1@corrected", kind="symbolic")
@@ -206,9 +206,9 @@ def _aggregated(context: Context, d: int) -> Verdict:
         chosen = geometric_aggregation(points)
         member = (points == chosen[:, None]).all(axis=2).any(axis=1)
         left.append(np.where(member, np.linalg.norm(chosen, axis=1), 1e9))
-    found = np.concatenate(left)
+    values = np.concatenate(left)
     answer = accuracy.never_violated(
-        found,
+        values,
         stated("pure_heavy_tails/proc-geom-agg@derived", R=1.0),
         statement="distance of the aggregate to v <= 3 R",
         covers="the ball of the winner and the good majority share a candidate, proc-geom-agg@derived",
@@ -331,16 +331,16 @@ def _total_time(n: int, J: int, power: int, growth: int) -> Fraction:
 def growing_solver_time(context: Context) -> Verdict:
     """For a solver whose time is lambda^2 m^5 all calls take (log2 n)^10 times Time(n, lambda_1) at most."""
     sizes = [2**j for j in (40, 32, 26, 20, 16, 10)]  # far violations look alike: the first, the largest, is shown
-    found = [float(_total_time(n, 9, 5, 2)) for n in sizes]
+    values = [float(_total_time(n, 9, 5, 2)) for n in sizes]
     allowed = [math.log2(n) ** 10 for n in sizes]
 
     def witness(index: int) -> Any:
-        return witnessed(context.label, "thm_2_1_runtime", allowed[index], found[index], n=sizes[index], J=9, power=10)
+        return witnessed(context.label, "thm_2_1_runtime", allowed[index], values[index], n=sizes[index], J=9, power=10)
 
     answer = accuracy.never_violated(
-        found, allowed, statement="total time <= (log2 n)^10 Time(n, lambda_1)", witness=witness
+        values, allowed, statement="total time <= (log2 n)^10 Time(n, lambda_1)", witness=witness
     )
-    points = [Point(x=n, value=f, bound=a) for n, f, a in zip(sizes, found, allowed, strict=True)]
+    points = [Point(x=n, value=f, bound=a) for n, f, a in zip(sizes, values, allowed, strict=True)]
     return replace(answer, points=points, axes=("n", "total time over Time(n, lambda_1)"))
 
 
@@ -348,11 +348,11 @@ def growing_solver_time(context: Context) -> Verdict:
 def monotone_solver_time(context: Context) -> Verdict:
     """For a solver whose time does not grow with lambda, all calls take T J times Time(n) at most."""
     cells = [(n, J, power) for n in (100, 1024, 10**6) for J in (1, 9, 45) for power in (0, 1, 2, 5)]
-    found = [float(_total_time(n, J, power, 0)) for n, J, power in cells]
+    values = [float(_total_time(n, J, power, 0)) for n, J, power in cells]
     allowed = [J * math.floor(math.log2(n / J)) for n, J, _ in cells]
     covers = "T J calls of at most n records each, and a time that grows with the records alone"
     return accuracy.never_violated(
-        found, allowed, statement="total time <= T J Time(n)", covers=covers, evidence="certificate"
+        values, allowed, statement="total time <= T J Time(n)", covers=covers, evidence="certificate"
     )
 
 

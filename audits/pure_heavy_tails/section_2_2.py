@@ -107,7 +107,7 @@ def extension_is_convex_lipschitz_and_below(context: Context, *, loss: str) -> V
     chord = share[:, 0] * at_u + (1 - share[:, 0]) * at_v
     steep = stated("pure_heavy_tails/lem-2-2", C=cap) * np.linalg.norm(u - v, axis=1)
     right = np.concatenate([chord, steep, work.loss(u, z)]) / np.tile(scale, 3) + 1e-9
-    found = accuracy.never_violated(
+    verdict = accuracy.never_violated(
         left,
         right,
         statement="f_C convex, C-Lipschitz, below f",
@@ -116,8 +116,8 @@ def extension_is_convex_lipschitz_and_below(context: Context, *, loss: str) -> V
     )
     attained = float((np.abs(at_u - at_v) / steep).max())
     if attained < 0.98:
-        return undecided(f"{found.reason}; but no chord is steeper than {attained:.4g} of the constant", "exact")
-    return found
+        return undecided(f"{verdict.reason}; but no chord is steeper than {attained:.4g} of the constant", "exact")
+    return verdict
 
 
 @check("pure_heavy_tails/fact-eq-7", kind="accuracy")
@@ -178,7 +178,7 @@ def expected_bias_within_its_bound(context: Context, *, k: float) -> Verdict:
             right.append(stated("pure_heavy_tails/lem-2-3", D=2.0, G_k=G, k=k, C=float(cap)))
             points.append(Point(x=float(cap), value=left[-1], bound=right[-1], series=f"{name}, k = {k:g}"))
     covers = "every law is a mixture of constants, and the pointwise inequality is proved"
-    found = accuracy.never_violated(
+    verdict = accuracy.never_violated(
         left, right, statement="expected bias <= bound", covers=covers, evidence="certificate"
     )
-    return replace(found, points=[p for p in points if p.value > 0], axes=("C", "expected bias of the extension"))
+    return replace(verdict, points=[p for p in points if p.value > 0], axes=("C", "expected bias of the extension"))

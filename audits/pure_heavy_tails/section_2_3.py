@@ -69,10 +69,10 @@ def localisation_slack(context: Context, solver: str, M: float, share: float) ->
     work = wide()
     algorithm = OutputPertLocalize(lambda_=lambda_, C=C, zeta=3.0, minimiser=SOLVERS[solver])
     case = Case(algorithm, work, problem(work, epsilon))
-    found = shifts(case, *opposite_spikes(n, M))
+    moves = shifts(case, *opposite_spikes(n, M))
     certified_shift = {"point": stated(MOST[solver], C=C, lambda_=lambda_, n=n)}
     named = f"{solver} solver, M = {M:g}"
-    return slack_verdict(case.planned(n), found, certified_shift, share * epsilon, BY_STRONG_CONVEXITY, case=named)
+    return slack_verdict(case.planned(n), moves, certified_shift, share * epsilon, BY_STRONG_CONVEXITY, case=named)
 
 
 def localisation_sensitivity(context: Context, solver: str, label: str, *, attained: bool = False) -> Verdict:
@@ -89,7 +89,7 @@ def localisation_sensitivity(context: Context, solver: str, label: str, *, attai
 def searched(context: Context, case: Case, M: float, n: int, ratio: float, attained: bool = False) -> Verdict:
     """The worst pair and a search from it, against what the reads claim; `ratio` of that by hand for every pair."""
     pair = tuple(side[0] for side in opposite_spikes(n, M))
-    found = sensitivity.search(
+    search = sensitivity.search(
         case,
         BoxRecords(-M, M),
         n,
@@ -98,11 +98,11 @@ def searched(context: Context, case: Case, M: float, n: int, ratio: float, attai
         steps=context.scale(10, 60),
         seed=context.seed,
     )
-    if ratio * (1 + sensitivity.MARGIN) < found.worst.ratio <= 1:
-        return differs(f"a pair moves a core by {found.worst.ratio:.6g} of the claim, {ratio:.6g} by hand for all")
+    if ratio * (1 + sensitivity.MARGIN) < search.worst.ratio <= 1:
+        return differs(f"a pair moves a core by {search.worst.ratio:.6g} of the claim, {ratio:.6g} by hand for all")
     certificate = sensitivity.Certificate(ratio, BY_STRONG_CONVEXITY)
-    answer = sensitivity.judge(found, certificate=certificate, confirm=sensitivity.by_replay(case))
-    if attained and found.worst.ratio < 1 - 1e-6:
+    answer = sensitivity.judge(search, certificate=certificate, confirm=sensitivity.by_replay(case))
+    if attained and search.worst.ratio < 1 - 1e-6:
         return undecided(f"{answer.reason}: said to be attained", "exact", numbers=answer.numbers)
     return answer
 
@@ -146,13 +146,13 @@ SETTINGS = [
 @check("pure_heavy_tails/lem-2-4", kind="transcription")
 def diameter_of_the_ball(context: Context) -> Verdict:
     """W_0 lies in a ball of half of the printed diameter: 2 * 100 zeta C d/(lambda n epsilon)."""
-    found, wanted = [], []
+    values, wanted = [], []
     for C, n, e, z, d, lam in SETTINGS:
         work = radial_spikes(d, 2.0, n, e)
         (stage,) = OutputPertLocalize(lambda_=lam, C=C, zeta=z).schedule(problem(work, e), n).phases
-        found.append(2 * stage.radius)
+        values.append(2 * stage.radius)
         wanted.append(stated("pure_heavy_tails/lem-2-4", zeta=z, C=C, d=d, lambda_=lam, n=n, epsilon=e))
-    return agree(found, wanted, "diameter of the ball against the printed bound")
+    return agree(values, wanted, "diameter of the ball against the printed bound")
 
 
 # Isotropic Laplace noise --------------------------------------------------------------------------------------------
@@ -298,11 +298,11 @@ def single_perturbation_slack(context: Context, *, solver: str, epsilon: float) 
     """One output perturbation really costs 2/3 of epsilon with the exact solver, 7/9 with the worst legal one."""
     m, C, work = 20, 2.0, wide()
     case = Case(SingleOutputPert(C=C, minimiser=SOLVERS[solver]), work, problem(work, epsilon))
-    found = shifts(case, *opposite_spikes(m, 1e6))
+    moves = shifts(case, *opposite_spikes(m, 1e6))
     at = {"C": C, "lambda_": 1.0, "m": m, "n": m, "epsilon": epsilon}
     sure = stated(SINGLE_MOST[solver], **at)
     return slack_verdict(
-        case.planned(m), found, {"point": sure}, sure / stated("pure_heavy_tails/proc-single-op@derived-noise", **at),
+        case.planned(m), moves, {"point": sure}, sure / stated("pure_heavy_tails/proc-single-op@derived-noise", **at),
         "by hand: 2C/(λm), and C/(6λm) for either gap", case=f"{solver} solver, epsilon = {epsilon:g}",
     )  # fmt: skip
 

@@ -184,11 +184,11 @@ def _cheap(context: Context, domain: str) -> Verdict:
     left = (calls[:, None] - bound).max(axis=1)
     worst = int(left.argmax())
     numbers = {"runs": len(calls), "most calls": float(calls.max()), "largest calls - bound": float(left.max())}
-    found = runtime.verdict(calls[worst], bound[worst].min(), what="projections onto W")
+    verdict = runtime.verdict(calls[worst], bound[worst].min(), what="projections onto W")
     bisected = calls > 2  # of a point whose projection onto W lies in the ball there is nothing to bisect
     if (calls[bisected, None] != bound[bisected]).any():
         return refuted("a bisection does not take N + 2 projections", "counted", numbers=numbers)
-    return replace(found, numbers=numbers)
+    return replace(verdict, numbers=numbers)
 
 
 @check(
@@ -252,8 +252,8 @@ def _halted(context: Context, name: str, alpha: float) -> tuple[Array, Array, fl
         away = rng.standard_normal(x.shape)
         return K.project(K.project(x) + xi[:, None] * away / np.linalg.norm(away, axis=1, keepdims=True))
 
-    found = adaptive_inexact_subgradient(subgradient, sloppy, start, alpha, 2.0)
-    return gap(found.point), np.asarray(found.steps, dtype=float), L
+    halted = adaptive_inexact_subgradient(subgradient, sloppy, start, alpha, 2.0)
+    return gap(halted.point), np.asarray(halted.steps, dtype=float), L
 
 
 NAMES = ("weighted l1", "maximum of affine")
@@ -274,7 +274,7 @@ def lines_of_algorithm_3(context: Context, *, function: str) -> Verdict:
         asked.append(xi)
         return K.project(x)
 
-    found = adaptive_inexact_subgradient(subgradient, project, start, alpha, D)
+    halted = adaptive_inexact_subgradient(subgradient, project, start, alpha, D)
     x, S, visited, wanted = start, np.zeros(trials), [], []
     stopped, steps = np.zeros_like(start), np.zeros(trials)
     while not (steps > 0).all():
@@ -289,8 +289,8 @@ def lines_of_algorithm_3(context: Context, *, function: str) -> Verdict:
         x = np.where(steps[:, None] > 0, x, K.project(x - (D / np.sqrt(S))[:, None] * g))
     return as_printed(
         {
-            "the average until the stop": (found.point, stopped),
-            "the step at which it stops": (found.steps.astype(float), steps),
+            "the average until the stop": (halted.point, stopped),
+            "the step at which it stops": (halted.steps.astype(float), steps),
             "accuracy asked of projections": (np.array(asked[-len(wanted) :]), np.array(wanted)),
         }
     )
@@ -298,11 +298,11 @@ def lines_of_algorithm_3(context: Context, *, function: str) -> Verdict:
 
 def gap_within(context: Context, function: str, alpha: float, label: str, allowed: float) -> Verdict:
     gaps, _, _ = _halted(context, function, alpha)
-    found = accuracy.never_violated(
+    verdict = accuracy.never_violated(
         gaps, allowed, statement=f"gap <= {label}", failure_probability=context.failure_probability
     )
     points = [Point(x=1 / alpha, value=float(gaps.max()), bound=allowed, series=function)]
-    return replace(found, points=points, axes=("1/alpha", "largest gap"))
+    return replace(verdict, points=points, axes=("1/alpha", "largest gap"))
 
 
 @check(
@@ -330,8 +330,8 @@ def _steps(context: Context, function: str, alpha: float, label: str) -> Verdict
 def steps_of_the_method(context: Context, *, function: str, alpha: float) -> Verdict:
     """Steps are at most ceil((3DL/alpha)^2), and exactly that where all subgradients have norm L."""
     for label in ("pure_heavy_tails/prop-2-9", "pure_heavy_tails/prop-c-5"):
-        found = _steps(context, function, alpha, label)
-        if function == NAMES[0] and found.numbers["calls"] != found.numbers["bound"]:
-            said = f"{found.numbers['calls']} steps where all subgradients have norm L: not the printed stopping rule"
-            return refuted(said, "counted", numbers=found.numbers, points=found.points)
-    return found
+        verdict = _steps(context, function, alpha, label)
+        if function == NAMES[0] and verdict.numbers["calls"] != verdict.numbers["bound"]:
+            said = f"{verdict.numbers['calls']} steps where all subgradients have norm L: not the printed stopping rule"
+            return refuted(said, "counted", numbers=verdict.numbers, points=verdict.points)
+    return verdict

@@ -70,9 +70,9 @@ def _slack_by_phase(context: Context, solver: str, label: str) -> Verdict:
     for t in sorted({row.t for row in plan.phases}):
         first = next(row.first for row in plan.phases if row.t == t)
         seen = case.replay(*opposite_spikes(n, 1e6, first), context.scale(32, 400))
-        found = {name: max(uses) for name, uses in seen.distances().items()}
+        by_name = {name: max(uses) for name, uses in seen.distances().items()}
         laws = {release.name: release.law for release in plan.releases}
-        moved = {name: laws[name].pure(apart) for name, apart in found.items() if apart > 1e-9 * work.D}
+        moved = {name: laws[name].pure(apart) for name, apart in by_name.items() if apart > 1e-9 * work.D}
         spent[t] = math.fsum(moved.values())
         worst = max(worst, *(float(r.max()) for r in seen.ratios().values()))
         points.append(Point(x=t, value=spent[t], bound=epsilon, series=solver))
@@ -301,23 +301,23 @@ def risk_on_real_records(context: Context, *, data: str, solver: str, n: int) ->
     }
     constant = {"single": 27.1, "double": 48.0}[solver]
     explicit = unassumed("pure_heavy_tails/thm-2-1@derived", **at, G_k=moments[2.0], c_erm=constant)
-    found = risk.high_probability(values, explicit, DELTA, context.failure_probability, limit=D * moments[1.0], x=n)
+    verdict = risk.high_probability(values, explicit, DELTA, context.failure_probability, limit=D * moments[1.0], x=n)
     start = float(work.excess_risk(np.zeros((1, work.constants.d)))[0])
     numbers = {
-        **found.numbers,
+        **verdict.numbers,
         "excess risk of the start": start,
         "median": float(np.median(values)),
         "certified": False,
     }
-    typical = float(found.numbers["quantile"])
+    typical = float(verdict.numbers["quantile"])
     against = "above" if typical > start else "below"
-    reason = f"the 0.9-quantile {typical:.4g} is {against} the risk of the start, {start:.4g}; {found.reason}"
+    reason = f"the 0.9-quantile {typical:.4g} is {against} the risk of the start, {start:.4g}; {verdict.reason}"
     reason += f"; J = {BLOCKS} is a practical choice that certifies nothing"
     # Beside the start, not beside a bound four decades above both.
     name = f"{SHORT[data]}, {solver}"
     points = [Point(x=n, value=typical, series=name), Point(x=n, value=start, series=f"{SHORT[data]}, start")]
     axes = ("n", "0.9-quantile of the excess risk")
-    return replace(found, reason=reason, numbers=numbers, points=points, axes=axes)
+    return replace(verdict, reason=reason, numbers=numbers, points=points, axes=axes)
 
 
 DOUBLE = {

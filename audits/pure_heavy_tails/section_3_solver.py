@@ -73,10 +73,10 @@ def double_slack(context: Context, solver: str, M: float, share: float) -> Verdi
     """Algorithm 4 on its worst pair and in general, against a share of epsilon."""
     m, work = 20, wide()
     case = Case(DoubleOutputPert(C=2.0, minimiser=SOLVERS[solver]), work, problem(work, 1.0))
-    found = shifts(case, *opposite_spikes(m, M))
+    moves = shifts(case, *opposite_spikes(m, M))
     most = {"stage 1/point": MOST[solver], "point": MOST_OF_SECOND[solver]}
     sure = {name: stated(label, **UNIT, m=m, n=m) for name, label in most.items()}
-    return slack_verdict(case.planned(m), found, sure, share, BECAUSE, case=f"{solver} solver, M = {M:g}")
+    return slack_verdict(case.planned(m), moves, sure, share, BECAUSE, case=f"{solver} solver, M = {M:g}")
 
 
 @check(
@@ -94,11 +94,11 @@ def two_releases_within_the_budget(context: Context, *, solver: str, M: float) -
 def slack_of_two_stages(context: Context, *, solver: str, M: float) -> Verdict:
     """Epsilon charged and exact, release by release: 1/3 with the exact solver, 19/36 with the worst legal one."""
     share = _share(solver)
-    found = double_slack(context, solver, M, share)
-    if abs(float(found.numbers["realised"]) - share) > 1e-9:
-        said = f"the pair realises {found.numbers['realised']}, not {share:.6g}"
-        return refuted(said, "exact", numbers=found.numbers)
-    return found
+    verdict = double_slack(context, solver, M, share)
+    if abs(float(verdict.numbers["realised"]) - share) > 1e-9:
+        said = f"the pair realises {verdict.numbers['realised']}, not {share:.6g}"
+        return refuted(said, "exact", numbers=verdict.numbers)
+    return verdict
 
 
 def double_sensitivity(context: Context, solver: str, units: tuple[float, float], *, attained: bool = False) -> Verdict:
@@ -213,8 +213,8 @@ class Distances:
     def __call__(self, instance: Instance, seed: int, *key: Any, pilot: bool = False) -> Risk:
         context = Context("pure_heavy_tails/prop-3-2", "distance", {"pilot": pilot}, seed=seed)
         trials, epsilon = self.trials // 4 if pilot else self.trials, instance.at["epsilon"]
-        found = distances(context, instance.algorithm, instance.work, epsilon, instance.n, trials, *key)
-        return statistic(found, self.quantile)
+        apart = distances(context, instance.algorithm, instance.work, epsilon, instance.n, trials, *key)
+        return statistic(apart, self.quantile)
 
 
 @scaling(
@@ -287,15 +287,15 @@ def target_from_its_parts(context: Context) -> Verdict:
     parts = (28 * C * d / (lam * m * e)).subs(C, cap) + 20 * (G**k / (lam * C ** (k - 1))).subs(C, cap)
     steps = (3 * D * sp.sqrt(m + 1) * (A * G + 2 * cap + lam * D) * 2 * lam * m**2 / cap**2) ** 2
     limit = sp.limit(sp.expand(steps.subs({k: 2, m: 4, e: 1, d: 1, D: 1, lam: 1, A: 2}) * G**4), G, 0)
-    found = proved(
+    verdict = proved(
         {"48 orders": parts - explicit},
         {"the target (6) is at least its private term": 48 * order - explicit},
     )
-    numbers = {**found.numbers, "limit of steps x G_k^4 as G_k tends to 0 (m = 4, lambda = D = 1)": float(limit)}
+    numbers = {**verdict.numbers, "limit of steps x G_k^4 as G_k tends to 0 (m = 4, lambda = D = 1)": float(limit)}
     return replace(
-        found,
+        verdict,
         numbers=numbers,
-        reason=f"{found.reason}; the step bound is not polynomial in G_k alone: it grows as G_k falls",
+        reason=f"{verdict.reason}; the step bound is not polynomial in G_k alone: it grows as G_k falls",
     )
 
 
@@ -325,7 +325,7 @@ def lines_of_algorithm_4(context: Context, *, d: int, of: str) -> Verdict:
     place = np.clip(best @ axis.T, *(np.clip(w_loc @ axis.T + side * one.radius, -1, 1) for side in (-1, 1)))
     assert one.radius < 1, "W_0 is all of W: the second stage would not be told from the first"
     onto = BallIntersection(Ball(d=d, radius=1.0), w_loc, one.radius).project(second)
-    found = as_printed(
+    verdict = as_printed(
         {
             "the minimiser over W": (localised.core, best),
             "the minimiser over W_0": (point.core, place * axis),
@@ -336,7 +336,7 @@ def lines_of_algorithm_4(context: Context, *, d: int, of: str) -> Verdict:
     off = float(np.linalg.norm(returned - onto, axis=1).max())
     if off > two.xi * (1 + 1e-9) or outside > 1e-9 or float(np.linalg.norm(returned, axis=1).max()) > 1 + 1e-9:
         return differs(f"what is returned is {off:.3g} off the projection onto W_0, {two.xi:.3g} allowed")
-    return found
+    return verdict
 
 
 settings_of_algorithm_4 = settings(

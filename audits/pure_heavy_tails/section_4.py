@@ -80,12 +80,12 @@ def every_algorithm_has_its_instance(context: Context, *, size: float, epsilon: 
             "E|z|^2 of the class", float(RationalLaw(((work.size,), (0.0,)), (p, 1 - p)).moment(2)), "<=", 1.0, 1e-9
         ),
     ]
-    found = lower_bound.verdict(facts)
-    if found.outcome != "holds":
-        return found
+    verdict = lower_bound.verdict(facts)
+    if verdict.outcome != "holds":
+        return verdict
     seen = "a constant output among these that keeps below 1/128 of the order on both instances"
-    said = f"{found.reason}; three constant outputs are not every private algorithm, which Theorem G.6 argues"
-    return consistent(said, "exact", numbers=found.numbers, notices=seen)
+    said = f"{verdict.reason}; three constant outputs are not every private algorithm, which Theorem G.6 argues"
+    return consistent(said, "exact", numbers=verdict.numbers, notices=seen)
 
 
 @check("pure_heavy_tails/thm-4-1@literal", kind="lower-bound", expect="refuted")
@@ -117,10 +117,10 @@ def one_instance_for_all(context: Context) -> Verdict:
             c="1/10000",
         )
 
-    found = accuracy.never_violated(
+    verdict = accuracy.never_violated(
         delta, exceeds, statement="delta <= Pr(excess risk of the constant algorithm >= c bound)", witness=witness
     )
-    return replace(found, numbers={**found.numbers, "excess risk": excess, "c times the bound": c * order})
+    return replace(verdict, numbers={**verdict.numbers, "excess risk": excess, "c times the bound": c * order})
 
 
 @check(

@@ -66,14 +66,14 @@ def prop_c_3(
         slack = mp.sqrt(mp.log(200) / (2 * size)) if chance < 1 else mpf(0)
         gap = real(max(a - clip, Fraction(0)) / weight) * max(mpf(0), real(chance) - slack)
         noise = 12 * real(unit) * mp.log(200)
-        found = max(mpf(0), gap - real(unit * budget) - noise - 600 * real(unit))
+        largest = max(mpf(0), gap - real(unit * budget) - noise - 600 * real(unit))
         squared = 60000 * moment**order / ((order - 1) * weight**2 * size * budget * clip ** (order - 2))
         claimed = real(constant * unit) + mp.sqrt(real(squared))
     return Violation(
         claimed=claimed,
-        found=found,
+        found=largest,
         statement="the distance to the regularised minimiser is at most the printed radius with probability 0.75",
-        violated=bool(found > claimed),
+        violated=bool(largest > claimed),
         label="pure_heavy_tails/prop-c-3",
         at={
             "k": order,
@@ -108,13 +108,13 @@ def prop_3_2_budget(epsilon: Rational, m: int, D: Rational, lambda_: Rational, c
         spread = (600 + 12 * mp.log(200)) * unit / real(budget)
         if 1 / real(weight) + unit + spread > real(width) / 2:
             raise ValueError(f"W_0 may reach the end of W: D = {width} is too small for lambda_ = {weight}, m = {size}")
-        found = max(mpf(0), unit - spread)
+        largest = max(mpf(0), unit - spread)
         claimed = real(constant / weight) * (1 / mp.sqrt(real(size * budget)) + 1 / mp.sqrt(size))
     return Violation(
         claimed=claimed,
-        found=found,
+        found=largest,
         statement="the distance to the regularised minimiser meets (6) with probability 0.7",
-        violated=bool(found > claimed),
+        violated=bool(largest > claimed),
         label="pure_heavy_tails/prop-3-2@literal",
         at={
             "k": 2,
@@ -167,12 +167,12 @@ def prop_e_4(n: int, points: int, high: Rational, epsilon: Rational, lambda_: Ra
         scale = 1 / mp.sqrt(budget * size)
         # epsilon/(2 Delta) with Delta = 2 C/n and C = 1.
         laws = [_log_pmf(net, gamma, weight, budget * size / 4) for gamma in steps]
-        found = max(abs(a - b) for a, b in zip(*laws, strict=True))
+        largest = max(abs(a - b) for a, b in zip(*laws, strict=True))
     return Violation(
         claimed=budget,
-        found=found,
+        found=largest,
         statement="the privacy loss of EM-PGM with the printed step size is at most epsilon",
-        violated=bool(found > budget),
+        violated=bool(largest > budget),
         label="pure_heavy_tails/prop-e-4@literal",
         at={"k": 2, "G_k": scale, "C": 1, "epsilon": epsilon, "lambda": lambda_, "n": size, "d": 1, "D": 1},
     )
@@ -211,12 +211,12 @@ def thm_4_1_literal(
         log = mp.log(1 / real(failure))
         private = moments[order] * ((1 + log) / (size * real(budget))) ** (1 - mpf(1) / order)
         bound = real(constant * width) * min(moments[1], moments[2] * mp.sqrt(log / size) + private)
-        found, claimed = mpf(int(real(excess) >= bound)), real(failure)
+        value, claimed = mpf(int(real(excess) >= bound)), real(failure)
     return Violation(
         claimed=claimed,
-        found=found,
+        found=value,
         statement="every private algorithm exceeds the bound on this instance with probability at least delta",
-        violated=bool(found < claimed),
+        violated=bool(value < claimed),
         label="pure_heavy_tails/thm-4-1@literal",
         at={
             "k": order,
@@ -243,12 +243,12 @@ def fact_gamma_tail(d: int, t: Rational) -> Violation:
         for j in range(1, dimension):
             term = term * x / j
             total += term
-        found, claimed = mp.exp(-x) * total, mp.exp(-real(excess))
+        value, claimed = mp.exp(-x) * total, mp.exp(-real(excess))
     return Violation(
         claimed=claimed,
-        found=found,
+        found=value,
         statement="the radius of isotropic Laplace noise exceeds beta (d + t) with probability at most e^-t",
-        violated=bool(found > claimed),
+        violated=bool(value > claimed),
         label="pure_heavy_tails/fact-gamma-tail@literal",
         at={"d": dimension, "t": excess},
     )
@@ -267,13 +267,13 @@ def lem_c_2_epsilon(epsilon: Rational, zeta: Rational) -> Violation:
     with workdps(DIGITS):
         near = mp.exp(-real(abs(radius - 1) * budget / 6)) / 2
         far = mp.exp(-real((radius + 1) * budget / 6)) / 2
-        found = 1 - near - far if radius >= 1 else near - far
+        value = 1 - near - far if radius >= 1 else near - far
         claimed = 1 - mp.exp(-real(tail))
     return Violation(
         claimed=claimed,
-        found=found,
+        found=value,
         statement="the localised domain contains the minimiser with probability at least 1 - e^-zeta",
-        violated=bool(found < claimed),
+        violated=bool(value < claimed),
         label="pure_heavy_tails/lem-c-2@literal",
         at={"epsilon": budget, "zeta": tail, "d": 1},
     )
@@ -291,13 +291,13 @@ def lem_g_1_display(mean: Sequence[Rational], point: Sequence[Rational], D: Rati
     inner = sum((u * v for u, v in zip(mu, out, strict=True)), Fraction(0))
     with workdps(DIGITS):
         m, length = (mp.sqrt(real(sum((v * v for v in vector), Fraction(0)))) for vector in (mu, out))
-        found = real(inner) + real(width) * m / 2
+        value = real(inner) + real(width) * m / 2
         claimed = real(width) / 2 * (m + real(inner) / length)
     return Violation(
         claimed=claimed,
-        found=found,
+        found=value,
         statement="the excess risk is at least (Dm/2)(1 - <u, -A/||A||>)",
-        violated=bool(found < claimed),
+        violated=bool(value < claimed),
         label="pure_heavy_tails/lem-g-1@literal",
         at={"D": width, "mu": m},
     )
@@ -317,12 +317,12 @@ def thm_b_1(C: Rational, a: Rational, G_k: Rational, beta0: Rational, beta1: Rat
             raise ValueError("the construction needs C < a, beta0 < beta1 and a + beta1 M <= G_k with M = 0.08907")
         half, queries = mpf(1) / 2, 2
         phi = quad(lambda r: (half - r) * mp.exp(-1 / r**2) if r else mpf(0), [0, half / 4, half / 2, half])
-        found = real(high - low) * phi
+        value = real(high - low) * phi
     return Violation(
         claimed=mpf(0),
-        found=found,
+        found=value,
         statement="the two functions answer every query of the algorithm alike",
-        violated=bool(found > 0),
+        violated=bool(value > 0),
         label="pure_heavy_tails/thm-b-1@literal",
         at={"C": cap, "G_k": moment, "T": queries, "d": queries + 1},
     )
@@ -332,12 +332,12 @@ def alg_1_phases(n: int, J: int) -> Violation:
     """pure_heavy_tails/alg-1@literal: T = ceil(log2 n) phases; the last block holds floor(floor(n/2^T)/J) records."""
     size, blocks = count("n", n), count("J", J)
     phases = (size - 1).bit_length()
-    found = mpf(size // 2**phases // blocks)
+    value = mpf(size // 2**phases // blocks)
     return Violation(
         claimed=mpf(1),
-        found=found,
+        found=value,
         statement="every block of every phase holds at least one record",
-        violated=bool(found < 1),
+        violated=bool(value < 1),
         label="pure_heavy_tails/alg-1@literal",
         at={"n": size, "J": blocks},
     )
@@ -351,12 +351,12 @@ def alg_7_diameter(C: Rational, lambda_: Rational, epsilon: Rational, m: int, d:
     # Algorithm 2 with budget epsilon/2 and zeta = 3: radius 100 zeta C d/(lambda m (epsilon/2)).
     radius = 100 * 3 * unit * 2
     with workdps(DIGITS):
-        claimed, found = real(600 * unit), real(min(width, 2 * radius))
+        claimed, value = real(600 * unit), real(min(width, 2 * radius))
     return Violation(
         claimed=claimed,
-        found=found,
+        found=value,
         statement="the diameter of the localised domain is at most D_0",
-        violated=bool(found > claimed),
+        violated=bool(value > claimed),
         label="pure_heavy_tails/alg-7@literal",
         at={
             "C": cap,
@@ -376,12 +376,12 @@ def prop_c_5_oracle(first: Rational, alpha: Rational) -> Violation:
     there. Then S_t >= first^2, so that 3 D sqrt(S_t) <= alpha t needs t >= 3 first/alpha; no subgradient is 0.
     """
     length, target = exact("first", first), exact("alpha", alpha)
-    found, claimed = -(-3 * length // target), -(-9 // target**2)
+    value, claimed = -(-3 * length // target), -(-9 // target**2)
     return Violation(
         claimed=mpf(int(claimed)),
-        found=mpf(int(found)),
+        found=mpf(int(value)),
         statement="Algorithm 3 halts after at most ceil((3 D L/alpha)^2) steps",
-        violated=bool(found > claimed),
+        violated=bool(value > claimed),
         label="pure_heavy_tails/prop-c-5@literal",
         at={"D": 1, "L": 1, "alpha": target},
     )
@@ -399,12 +399,12 @@ def thm_2_1_runtime(n: int, J: int, power: int) -> Violation:
         ratio += blocks * 32 ** (2 * (t - 1)) * Fraction(size // 2**t // blocks, size) ** 5
         t += 1
     with workdps(DIGITS):
-        found, claimed = real(ratio), mp.log(size, 2) ** exponent
+        value, claimed = real(ratio), mp.log(size, 2) ** exponent
     return Violation(
         claimed=claimed,
-        found=found,
+        found=value,
         statement="the total time is at most (log2 n)^power times the time of one call at n and lambda_1",
-        violated=bool(found > claimed),
+        violated=bool(value > claimed),
         label="pure_heavy_tails/thm-2-1@literal",
         at={"n": size, "J": blocks},
     )
@@ -424,12 +424,12 @@ def thm_e_1_identity(w: Rational, gradient: Rational, gamma: Rational, D: Ration
     moved = point - step * exact("gradient", gradient, above=None)
     projected = min(half, max(-half, moved))
     with workdps(DIGITS):
-        claimed, found = real((moved - projected) / step), real((point - projected) / step)
+        claimed, value = real((moved - projected) / step), real((point - projected) / step)
     return Violation(
         claimed=claimed,
-        found=found,
+        found=value,
         statement="the projected gradient mapping equals (I - P)(T w)/gamma",
-        violated=bool(found != claimed),
+        violated=bool(value != claimed),
         label="pure_heavy_tails/thm-e-1@literal",
         at={"gamma": step, "lambda": 1 / (2 * step), "H": 1 / (2 * step), "D": 2 * half},
     )
@@ -440,12 +440,12 @@ def prop_g_4_inequality(size: int, d: int, zeta: Rational) -> Violation:
     dimension = count("d", d)
     packing, tail = count("size", size, 2**dimension), exact("zeta", zeta, most="1/4")
     with workdps(DIGITS):
-        found = mp.log((packing - 1) / (4 * mp.e * real(tail)))
+        logarithm = mp.log((packing - 1) / (4 * mp.e * real(tail)))
     return Violation(
         claimed=mpf(0),
-        found=found,
+        found=logarithm,
         statement="log((|V|-1)/(4 e zeta)) is positive whenever |V| >= 2^d and zeta <= 1/4",
-        violated=bool(found <= 0),
+        violated=bool(logarithm <= 0),
         label="pure_heavy_tails/prop-g-4@literal",
         at={"V": packing, "d": dimension, "zeta": tail},
     )

@@ -42,11 +42,11 @@ def one_gradient_moves_by_its_share(context: Context) -> Verdict:
     pair = (np.zeros((n, 2)), np.zeros((n, 2)))
     pair[0][0], pair[1][0] = [50.0, 0.0], [-50.0, 0.0]
     measure = stability.of_map(mean, stated("tsybakov/fact-sens", C=C, n=n))
-    found = maximise(
+    search = maximise(
         measure, BallRecords(50.0, 2), n, given=[pair], chains=32, steps=context.scale(10, 60), seed=context.seed
     )
     because = "each clipped record lies in a ball of radius C and has the weight 1/n; the regulariser is common"
-    return sensitivity.judge(found, certificate=sensitivity.Certificate(1.0, because))
+    return sensitivity.judge(search, certificate=sensitivity.Certificate(1.0, because))
 
 
 @check("tsybakov/fact-zcdp-conversion", kind="symbolic")
@@ -358,12 +358,12 @@ def bias_of_the_clipped_mean(context: Context, *, k: int) -> Verdict:
 def clipped_mean_is_near_the_mean_in_expectation(context: Context) -> Verdict:
     """E|mean of ten fair signs|, nothing being clipped at C = 100, against r^(2)/C."""
     ups = np.arange(11)
-    found = float(scipy.stats.binom.pmf(ups, 10, 0.5) @ np.abs(2 * ups / 10 - 1))
+    value = float(scipy.stats.binom.pmf(ups, 10, 0.5) @ np.abs(2 * ups / 10 - 1))
     return accuracy.never_violated(
-        found,
+        value,
         0.01,
         statement="E|clipped mean - mean| <= r^(k)/((k-1) C^(k-1))",
-        witness=lambda _: witnessed("tsybakov/lem-7@literal", "lem_7", 0.01, found, s=10, C=100, k=2),
+        witness=lambda _: witnessed("tsybakov/lem-7@literal", "lem_7", 0.01, value, s=10, C=100, k=2),
     )
 
 

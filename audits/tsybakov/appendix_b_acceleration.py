@@ -126,11 +126,11 @@ def noise_of_the_shuffle_calibration(context: Context, *, n: int, T: int) -> Ver
         "epsilon of the lemma": shuffle_epsilon(local, records, delta / 2) / epsilon,
         "delta in all": (delta / 2 + grown * records * local_delta) / delta,
     }
-    found = accuracy.never_violated(
+    verdict = accuracy.never_violated(
         list(left.values()), 1.0, statement="every step keeps its share", evidence="certificate",
         covers="the mean of b noises of deviation sigma sqrt(b) is one of deviation sigma: post-processing of records",
     )  # fmt: skip
-    return replace(found, numbers={**found.numbers, **left})
+    return replace(verdict, numbers={**verdict.numbers, **left})
 
 
 @check("tsybakov/lem-6@derived", kind="privacy")

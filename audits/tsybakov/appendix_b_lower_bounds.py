@@ -103,7 +103,7 @@ def least_growth_on_the_printed_ball(context: Context, *, theta: int) -> Verdict
     ratios = [float(((t**theta - 1) / theta + t + 1) / (t + 1) ** theta) for t in places]
     at = int(np.argmin(ratios))
     claimed = stated("tsybakov/fact-power-tnc", theta=theta)
-    found = accuracy.never_violated(
+    verdict = accuracy.never_violated(
         claimed,
         ratios[at],
         statement="1 <= excess/distance^theta",
@@ -111,7 +111,7 @@ def least_growth_on_the_printed_ball(context: Context, *, theta: int) -> Verdict
             "tsybakov/fact-power-tnc@literal", "fact_power_tnc", claimed, ratios[at], theta=theta, t=str(places[at])
         ),
     )
-    return replace(found, numbers={**found.numbers, "least constant on the printed ball": least})
+    return replace(verdict, numbers={**verdict.numbers, "least constant on the printed ball": least})
 
 
 @check("tsybakov/fact-power-tnc@corrected", kind="accuracy", grid={"theta": (2.0, 2.5, 3.0, 4.0, 6.0)})
@@ -143,25 +143,25 @@ def packings_of_that_size_exist(context: Context) -> Verdict:
         ball = sum(math.comb(dim, i) for i in range(math.ceil(dim / 8)))
         size = mpmath.log(mpmath.mpf(stated("tsybakov/fact-gv", d=dim)), 2)
         facts.append(Fact(f"log2 of the packing, d = {dim}", mpmath.log(Fraction(2**dim, ball), 2), ">=", size))
-    found = lower_bound.verdict(facts)
+    verdict = lower_bound.verdict(facts)
     closest = min(float(f.found) * 20 / (i + 1) for i, f in enumerate(facts))
     numbers: dict[str, float | int | str | bool] = {"dimensions": top, "least log2 size over d/20": closest}
     more = (
         f"d = 1 to {top}: a maximal packing has at least so many vectors, since balls of radius d/8 around it "
         "cover the cube; beyond, a ball has at most 2^(0.544 d) vectors by the entropy bound"
     )
-    return replace(found, numbers=numbers, reason=f"{found.reason} ({more})")
+    return replace(verdict, numbers=numbers, reason=f"{verdict.reason} ({more})")
 
 
 @check("tsybakov/proc-gv-packing", kind="lower-bound", grid={"d": by_size((60, 100), (40, 100, 160, 200))})
 def packing_has_its_size_and_distance(context: Context, *, d: int) -> Verdict:
     """Size and least Hamming distance of a generated packing, exactly; 300 in d = 16 are as close as allowed."""
-    found = sign_packing(d, context.rng())
+    values = sign_packing(d, context.rng())
     facts = [
-        Fact("vectors", len(found), ">=", math.ceil(stated("tsybakov/fact-gv", d=d))),
+        Fact("vectors", len(values), ">=", math.ceil(stated("tsybakov/fact-gv", d=d))),
     ]
     crowded = sign_packing(16, context.rng("crowded"), 300)
-    for packing, sign in ((found, ">="), (crowded, "=")):
+    for packing, sign in ((values, ">="), (crowded, "=")):
         near, apart = closest_pair(packing, "hamming")[0], stated("tsybakov/proc-gv-packing", d=packing.shape[1])
         facts.append(Fact(f"least Hamming distance of {len(packing)} vectors", near, sign, apart))
     return lower_bound.verdict(facts)

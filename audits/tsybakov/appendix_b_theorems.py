@@ -91,12 +91,12 @@ def recursion_of_theorem_8(context: Context) -> Verdict:
     """Every step: a' <= (1 - eta lambda) a + eta |b|^2/lambda + 2 eta^2 (r^(2) + lambda^2 D^2), no violation."""
     rows = descents(context, context.scale(40, 400), 1.0)
     worst = [row["excess of a step"] for row in rows]
-    found = accuracy.never_violated(
+    verdict = accuracy.never_violated(
         worst, 1e-12, statement="excess of a step over the recursion <= 0", evidence="certificate",
         covers="projections are non-expansive, <grad, w - w^> >= lambda a, 2|b| sqrt(a) <= lambda a + |b|^2/lambda, "
         "|G|^2 <= 2r^(2) + 2 lambda^2 D^2",
     )  # fmt: skip
-    return replace(found, numbers={**found.numbers, "steps": int(sum(row["T"] for row in rows))})
+    return replace(verdict, numbers={**verdict.numbers, "steps": int(sum(row["T"] for row in rows))})
 
 
 @check("tsybakov/thm-8@derived", kind="accuracy", grid={"k": (2, 3, 4, 8)})
@@ -106,12 +106,12 @@ def sharp_bias_of_clipping(context: Context, *, k: int) -> Verdict:
     a = np.append(np.geomspace(1e-3, 1e3, 4000), k * C / (k - 1)) * C
     a[-1] = k * C / (k - 1)
     bound = np.asarray(claim("tsybakov/thm-8@derived").evaluate(k=k, r_k=a, C=C))
-    found = accuracy.never_violated(
+    verdict = accuracy.never_violated(
         np.maximum(0.0, a - C), bound, statement="(a - C)_+ <= ((k-1)^(k-1)/k^k) a^k/C^(k-1)", evidence="certificate",
         tolerance=1e-9, covers="(a - C)/a^k has its one maximum at kC/(k - 1); a bias is a mean of such vectors",
     )  # fmt: skip
     attained = math.isclose(a[-1] - C, bound[-1], rel_tol=1e-12)
-    return found if attained else refuted(f"at kC/(k - 1) the two sides are {a[-1] - C} and {bound[-1]}", "exact")
+    return verdict if attained else refuted(f"at kC/(k - 1) the two sides are {a[-1] - C} and {bound[-1]}", "exact")
 
 
 @check("tsybakov/thm-8@sharp", kind="accuracy")
@@ -159,11 +159,11 @@ def cost_of_the_last_noise(context: Context, *, n: int, d: int) -> Verdict:
         L=L, eta=4 * first.eta,
     )  # fmt: skip
     order = stated("tsybakov/thm-9", k=2, p=1, r_2k=c.moment(4.0, 1), R_2k=averaged_moment(c, 4.0, n), D=D, L=L, n=n)
-    found = accuracy.never_violated(
+    verdict = accuracy.never_violated(
         cost, derived, statement="cost of the last noise <= the explicit bound", covers="eta <= D n^(-p/2)/L_f",
         evidence="certificate", tolerance=1e-9,
     )  # fmt: skip
-    return replace(found, numbers={**found.numbers, "explicit bound over the printed order": derived / order})
+    return replace(verdict, numbers={**verdict.numbers, "explicit bound over the printed order": derived / order})
 
 
 KEPT = together(NAMES, (21, 100, 0), (34, 10_000, 0), (60, 1000, 3))

@@ -70,7 +70,7 @@ def exponents(label: str, power: float, *, tail: bool = True) -> Verdict:
     With epsilon tiny the private term is alone, with epsilon huge the statistical one, with tiny moments that of β;
     `power` is theta/(theta - 1); the display of Theorem 7 has no term of β, and so no `tail`.
     """
-    said, found, wanted = claim(label), [], []
+    said, values, wanted = claim(label), [], []
     needed = {s.name for s in said.bound.free_symbols}
     for order in (3.0, 6.0):
         base = {"D": 3.0, "d": 5.0, "delta": 1e-5, "beta": 0.1, "lambda": 0.3, "n": 1e100}
@@ -89,10 +89,10 @@ def exponents(label: str, power: float, *, tail: bool = True) -> Verdict:
             printed = {name: power * exponent for name, exponent in printed.items()}
             printed |= {"lambda": 1 - power, "D": 1.0}
             for name in sorted(needed & printed.keys()):
-                found.append(said.local_exponent(name, at))
+                values.append(said.local_exponent(name, at))
                 wanted.append(printed[name])
-    off = max(abs(a - b) for a, b in zip(found, wanted, strict=True))
-    reason = f"{len(found)} local exponents of {said.title}, as printed and as written down: at most {off:.2g} apart"
+    off = max(abs(a - b) for a, b in zip(values, wanted, strict=True))
+    reason = f"{len(values)} local exponents of {said.title}, as printed and as written down: at most {off:.2g} apart"
     return judged(off, "<", 0.02, reason, "exact", numbers={"largest difference": off}, otherwise=differs)
 
 
@@ -154,12 +154,12 @@ def refuted_by_plan(
         if clopper_pearson(beyond, trials, context.failure_probability, "upper")[1] < chance - 1e-9:
             said = f"{beyond} of {trials} runs have an excess of {left / 2:.4g}, expected in a share {chance:.4g}"
             return differs(said, "sampled", failure_probability=context.failure_probability, numbers=numbers)
-    found = refuted_by(
+    verdict = refuted_by(
         label, verifier, measured=left / 2, agreement=1e-9, numbers=numbers, points=points,
         axes=("n", "mean excess risk"), dashed="order, its constant set to 1", bars="of two standard errors",
         **parameters, p=1, epsilon=1, delta="1/100000",
     )  # fmt: skip
-    return replace(found, severity=left / 2 / bound)
+    return replace(verdict, severity=left / 2 / bound)
 
 
 NAMES = "log2_n factor logs"
@@ -209,9 +209,9 @@ def told(work: Any, privacy: ApproxDP = PRIVACY) -> Problem:
     return Problem.of(work, privacy)
 
 
-def transcribed(found: Sequence[float] | Array, written: Sequence[float] | Array, what: str) -> Verdict:
+def transcribed(values: Sequence[float] | Array, written: Sequence[float] | Array, what: str) -> Verdict:
     """Whether two things that dpcheck wrote down for one printed line are the same; says nothing of the paper."""
-    alike = agree(found, written, what, tolerance=1e-12)
+    alike = agree(values, written, what, tolerance=1e-12)
     return alike if alike.outcome == "holds" else differs(alike.reason, numbers=alike.numbers)
 
 
@@ -440,8 +440,8 @@ class ShortCalls(Calls):
     """Calls with η too small by n^(1/4)."""
 
     def call(self, radius: float) -> LocalisedClipped:
-        found: LocalisedClipped = _as(ShorterSteps, super().call(radius))
-        return found
+        clipped: LocalisedClipped = _as(ShorterSteps, super().call(radius))
+        return clipped
 
 
 def instead(kind: type[Any]) -> Mutant:

@@ -43,23 +43,23 @@ def called(chosen: Any, asked: Problem, epoch: Epoch) -> tuple[Algorithm[Any], P
 def accounted(plan: Schedule[Any], promise: ApproxDP, covers: str) -> Verdict:
     """delta at the promised epsilon, of the worst stretch of records under the claimed sensitivities."""
     spent = account(plan)
-    found = accuracy.never_violated(
+    verdict = accuracy.never_violated(
         spent.delta(promise.epsilon),
         promise.delta,
         statement="delta(epsilon) <= delta",
         covers=covers,
         evidence="certificate",
     )
-    return replace(found, numbers={**found.numbers, "epsilon really spent": spent.epsilon(promise.delta)})
+    return replace(verdict, numbers={**verdict.numbers, "epsilon really spent": spent.epsilon(promise.delta)})
 
 
 def searched(context: Context, algorithm: Algorithm[Any], n: int, because: str) -> Verdict:
     """Every release of an algorithm on isotropic quadratics, replayed over neighbours, against what it claims."""
     case = Case(algorithm, PLANE, told(PLANE))
-    found = sensitivity.search(
+    search = sensitivity.search(
         case, BallRecords(40.0, 2), n, chains=everywhere(case, n), steps=context.scale(2, 20), seed=context.seed
     )
-    return sensitivity.judge(found, certificate=sensitivity.Certificate(1.0, because))
+    return sensitivity.judge(search, certificate=sensitivity.Certificate(1.0, because))
 
 
 def counted(context: Context, algorithm: Algorithm[Any], work: Any, n: int, epsilon: float = 3.0) -> Verdict:
@@ -96,8 +96,8 @@ def within(
     )  # fmt: skip
 
 
-def throughout(found: tuple[float, float, float], what: str) -> Verdict:
-    worst, tail, where = found
+def throughout(parts: tuple[float, float, float], what: str) -> Verdict:
+    worst, tail, where = parts
     numbers = {"largest delta over claim": worst, "tail bound over claim": tail, "worst delta": where}
     said = f"{what}: exact delta is at most {worst:.4g} of the claimed one (at delta = {where:.3g}), {tail:.3g} beyond"
     if max(worst, tail) <= 1:
@@ -178,9 +178,9 @@ class WideLevel(PermutedAccelerated):
     power: ClassVar[float] = 1 / 8
 
     def plan(self, problem: Problem, n: int) -> ClippedBatches:
-        found = super().plan(problem, n)
-        wrong = replace(self, level=found.level * n**self.power)
-        return found if self.level is not None else wrong.plan(problem, n)
+        planned = super().plan(problem, n)
+        wrong = replace(self, level=planned.level * n**self.power)
+        return planned if self.level is not None else wrong.plan(problem, n)
 
 
 class NarrowLevel(WideLevel):
@@ -193,16 +193,16 @@ class ShortProx(PermutedAccelerated):
     """Steps too small by T^(1/2)."""
 
     def plan(self, problem: Problem, n: int) -> ClippedBatches:
-        found = super().plan(problem, n)
-        return replace(found, gamma=found.gamma * math.sqrt(found.T))
+        planned = super().plan(problem, n)
+        return replace(planned, gamma=planned.gamma * math.sqrt(planned.T))
 
 
 class WideLevels(IteratedAccelerated):
     """Calls clipped at levels too large by that power of their records."""
 
     def call(self, radius: float | None) -> PermutedAccelerated:
-        found: PermutedAccelerated = _as(WideLevel, super().call(radius))
-        return found
+        accelerated: PermutedAccelerated = _as(WideLevel, super().call(radius))
+        return accelerated
 
 
 # T/8 is not among them: on linear losses the noise over √T steps does not depend on T, only its acceleration does.
@@ -236,12 +236,12 @@ def _cut(work: Sparse, level: float) -> tuple[float, float]:
 
 def _sizes(T: int, n: int, trials: int, rng: Rng) -> Array:
     """Records of each batch over their mean n/(2T), of n that draw one of 2T places: nearly normal, (T, trials)."""
-    left, found = np.ones(trials), np.empty((T, trials))
+    left, values = np.ones(trials), np.empty((T, trials))
     for t in range(T):
         chance = 1 / (2 * T - t)
         taken = left * chance + np.sqrt(left * chance * (1 - chance) / n) * rng.standard_normal(trials)
-        left, found[t] = left - taken, 2 * T * taken
-    return found
+        left, values[t] = left - taken, 2 * T * taken
+    return values
 
 
 def _accelerated(

@@ -35,16 +35,16 @@ from .lines import refuses
 def events_and_hockey_sticks(context: Context) -> Verdict:
     """Random finite laws: the largest P(S) - e^epsilon Q(S) over all 2^8 events is the sum of positive parts."""
     rng, events = context.rng(), np.array(list(itertools.product([0.0, 1.0], repeat=8)))
-    found, wanted = [], []
+    values, wanted = [], []
     for _ in range(context.scale(100, 2000)):
         P, Q = rng.dirichlet(np.ones(8), 2)
         grown = math.exp(rng.uniform(0, 2))
-        found.append(float((events @ (P - grown * Q)).max()))
+        values.append(float((events @ (P - grown * Q)).max()))
         wanted.append(float(np.maximum(0.0, P - grown * Q).sum()))
     e, flip = 1.3, 1 / (1 + math.exp(1.3))
-    found.append(float(np.maximum(0.0, np.array([1 - flip, flip]) - math.e * np.array([flip, 1 - flip])).sum()))
+    values.append(float(np.maximum(0.0, np.array([1 - flip, flip]) - math.e * np.array([flip, 1 - flip])).sum()))
     wanted.append(pure_delta(e, 1.0))
-    return agree(found, wanted, "delta over all events, and the hockey-stick divergence", tolerance=1e-12)
+    return agree(values, wanted, "delta over all events, and the hockey-stick divergence", tolerance=1e-12)
 
 
 @check("tsybakov/def-1", kind="accuracy")
@@ -67,7 +67,7 @@ def neighbours_differ_in_one_record(context: Context) -> Verdict:
 @check("tsybakov/def-2", kind="privacy", grid={"alpha": (1.01, 2.0, 16.0)})
 def renyi_divergence_of_gaussian_noise(context: Context, *, alpha: float) -> Verdict:
     """The integral of p^alpha q^(1 - alpha) by quadrature, against exp((alpha - 1) alpha Delta^2/(2 sigma^2))."""
-    found, wanted = [], []
+    values, wanted = [], []
     for sigma, far in ((1.0, 0.3), (2.0, 1.0), (0.5, 0.7)):
         centre = alpha * far
 
@@ -78,9 +78,9 @@ def renyi_divergence_of_gaussian_noise(context: Context, *, alpha: float) -> Ver
             )
 
         value = scipy.integrate.quad(integrand, centre - 40 * sigma, centre + 40 * sigma, points=[centre], limit=200)[0]
-        found.append(math.log(value) / (alpha - 1) / alpha)
+        values.append(math.log(value) / (alpha - 1) / alpha)
         wanted.append(Gaussian(sigma).zcdp(far))
-    return agree(found, wanted, "Renyi divergence over alpha, and rho of the Gaussian law", tolerance=1e-6)
+    return agree(values, wanted, "Renyi divergence over alpha, and rho of the Gaussian law", tolerance=1e-6)
 
 
 @check("tsybakov/def-3", kind="transcription")
@@ -111,11 +111,11 @@ def noise_outside_of_its_range(context: Context) -> Verdict:
         "tsybakov/proc-ldp-gauss": lambda s, e, d: local_law(s / 2, e, d),
     }
     for (label, law), (e, d) in itertools.product(laws.items(), ((40.0, 0.5), (0.5, 0.9999))):
-        found = law(1.0, e, d).delta(e, 1.0)
-        if found <= d or not refuses(
+        value = law(1.0, e, d).delta(e, 1.0)
+        if value <= d or not refuses(
             lambda e=e, d=d, label=label: stated(label, epsilon=e, epsilon_0=e, delta=d, C=0.5)
         ):
-            return differs(f"{label} speaks of epsilon = {e:g}, delta = {d:g}, where its noise spends {found:.4g}")
+            return differs(f"{label} speaks of epsilon = {e:g}, delta = {d:g}, where its noise spends {value:.4g}")
     if not refuses(lambda: stated("tsybakov/def-3", epsilon=40.0, delta=0.5)):
         return differs("tsybakov/def-3 speaks of epsilon = 40, where its noise is not private")
     return holds("outside of their ranges both noises spend more than delta, and no claim speaks of them", "exact")
@@ -138,10 +138,10 @@ def gaussian_mechanism_as_implemented(context: Context) -> Verdict:
     """The exact curve of the implemented noise on a grid, against delta; the proof for all others is Definition 3's."""
     count = context.scale(40, 200)
     pairs = [(e, d) for e in np.linspace(0.02, 1, count) for d in np.geomspace(1e-15, 0.99, count)]
-    found = [printed_gaussian(1.0, float(e), float(d)).delta(float(e), 1.0) for e, d in pairs]
+    deltas = [printed_gaussian(1.0, float(e), float(d)).delta(float(e), 1.0) for e, d in pairs]
     worst, tail, _ = classical_noise(4.0, 1.0, 0.99)
     return accuracy.never_violated(
-        found, [stated("tsybakov/proc-gaussian", delta=d) for _, d in pairs], statement="exact delta <= delta",
+        deltas, [stated("tsybakov/proc-gaussian", delta=d) for _, d in pairs], statement="exact delta <= delta",
         evidence="certificate",
         covers="the curve is monotone in epsilon, and in delta cell by cell" if max(worst, tail) <= 1 else "",
     )  # fmt: skip
@@ -296,8 +296,8 @@ def declared_moments_hold(context: Context, *, work: str, k: float) -> Verdict:
     for z in records:
         starts = [-z, np.ones(len(z)), *context.rng().standard_normal((6, len(z)))]
         best.append(max(_largest_gradient(problem, z, start, radius) for start in starts))
-    found = float((chances @ np.array(best) ** k) ** (1 / k))
-    return agree([found], [problem.constants.moment(k, 1)], "(E sup |grad f|^k)^(1/k)", tolerance=1e-6)
+    value = float((chances @ np.array(best) ** k) ** (1 / k))
+    return agree([value], [problem.constants.moment(k, 1)], "(E sup |grad f|^k)^(1/k)", tolerance=1e-6)
 
 
 def _largest_gradient(work: TiltedPower, z: np.ndarray, start: np.ndarray, radius: float) -> float:
@@ -327,26 +327,26 @@ def two_points() -> Constants:
 def empirical_moment_of_fair_signs(context: Context, *, m: int) -> Verdict:
     """e_m by enumerating all 2^m samples and maximising over a grid of w, against the binomial form."""
     w = np.linspace(-1, 1, 201)
-    found, wanted = [], []
+    values, wanted = [], []
     for k in (2.0, 4.0):
         samples = np.array(list(itertools.product([-1.0, 1.0], repeat=m)))
         sup = (np.abs(w[:, None, None] - samples) ** k).mean(axis=2).max(axis=0)
-        found.append(float(sup.mean()))
+        values.append(float(sup.mean()))
         wanted.append(two_points().moment(k, m) ** k)
-    return agree(found, wanted, f"E of the largest mean of {m} powers", tolerance=1e-9)
+    return agree(values, wanted, f"E of the largest mean of {m} powers", tolerance=1e-9)
 
 
 @check("tsybakov/def-moments", kind="accuracy")
 def weights_of_the_average(context: Context) -> Verdict:
     """The implementation of R_{k,n} against its definition, and against sqrt(1 - 1/n) times a constant moment."""
-    found, wanted = [], []
+    values, wanted = [], []
     for n in (2, 16, 256):
         c = two_points()
-        found.append(averaged_moment(c, 4.0, n) ** 2)
+        values.append(averaged_moment(c, 4.0, n) ** 2)
         wanted.append(sum(2.0**-i * c.moment(4.0, n // 2**i) ** 2 for i in range(1, int(math.log2(n)) + 1)))
-        found.append(averaged_moment(replace(c, moment=lambda k, m: 3.0), 4.0, n))
+        values.append(averaged_moment(replace(c, moment=lambda k, m: 3.0), 4.0, n))
         wanted.append(3 * math.sqrt(1 - 1 / n))
-    return agree(found, wanted, "R_{k,n}", tolerance=1e-12)
+    return agree(values, wanted, "R_{k,n}", tolerance=1e-12)
 
 
 @check("tsybakov/def-moments", kind="symbolic")
@@ -363,13 +363,13 @@ def moments_below_the_lipschitz_constant(context: Context, *, work: str) -> Verd
     c = workloads()[work].constants
     r = np.array([c.moment(float(k), 1) for k in range(1, 65)])
     most = stated("tsybakov/fact-moment-lipschitz", L=c.lipschitz(2.0))
-    found = accuracy.never_violated(
+    verdict = accuracy.never_violated(
         r, np.append(r[1:], most), statement="r_k <= r_{k+1} <= L_f", evidence="certificate",
         tolerance=1e-9, covers="power means increase with their order, up to the largest value",
     )  # fmt: skip
-    if work == "products" and found.outcome == "holds":
+    if work == "products" and verdict.outcome == "holds":
         return agree(r, np.full(64, most), "moments of records of one length, and L_f, which they attain")
-    return found
+    return verdict
 
 
 @check("tsybakov/lem-2", kind="accuracy", grid={"k": (2, 4)})

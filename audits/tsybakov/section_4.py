@@ -125,11 +125,11 @@ def clipped_mean_has_norm_at_most_its_level(context: Context) -> Verdict:
     v = clipped_mean(Sample(data, np.ones((1, 6))), data, 1.0)
     short = np.linalg.norm(data, axis=2).max(axis=1) <= 1
     off = np.abs(v[short] - data[short].mean(axis=1)).max()
-    found = accuracy.never_violated(
+    verdict = accuracy.never_violated(
         np.linalg.norm(v, axis=1), 1.0, statement="|v| <= C", evidence="certificate",
         covers="a mean of points of a ball",
     )  # fmt: skip
-    return found if off < 1e-14 else refuted(f"unclipped means differ by {off:.3g}", "exact")
+    return verdict if off < 1e-14 else refuted(f"unclipped means differ by {off:.3g}", "exact")
 
 
 @check("tsybakov/alg-2@derived", kind="accuracy")
@@ -156,7 +156,7 @@ def reach_of_clipped_descent(context: Context) -> Verdict:
 @check("tsybakov/alg-2", kind="accuracy", grid={"loss": tuple(LOSSES), "noisy": (False, True)})
 def lines_of_algorithm_2(context: Context, *, loss: str, noisy: bool) -> Verdict:
     """T steps from w_0, counted as in Theorem 8: clipped mean, pull to w_0, projection; records with counts."""
-    work, rng, found, wanted = LOSSES[loss], context.rng(), [], []
+    work, rng, arrays, wanted = LOSSES[loss], context.rng(), [], []
     domain: Discs = ((np.zeros((1, work.constants.d)), work.constants.diameter(2.0) / 2),)
     for steps, eta, level, weight in ((1, 0.3, 0.7, 0.2), (4, 0.7, 2.5, 1.3), (9, 0.2, 6.0, 0.4)):
         values = rng.standard_normal((2, 5, work.constants.d)) * 5 + 1
@@ -166,7 +166,7 @@ def lines_of_algorithm_2(context: Context, *, loss: str, noisy: bool) -> Verdict
         )
         noise = rng.standard_normal((steps, 2, work.constants.d)) * noisy
         seen = iter(noise)
-        found.append(
+        arrays.append(
             clipped_descent(
                 work, Sample(values, counts), start, steps=steps, eta=eta, level=level, weight=weight,
                 answer=(lambda g, seen=seen: g + next(seen)) if noisy else None,
@@ -181,7 +181,7 @@ def lines_of_algorithm_2(context: Context, *, loss: str, noisy: bool) -> Verdict
         wanted.append(w)
     # Shifted by more than the domain, so that no coordinate is near 0.
     far = 2 * work.constants.diameter(2.0)
-    return symbolic.agree(np.concatenate(found) + far, np.concatenate(wanted) + far, "last iterates")
+    return symbolic.agree(np.concatenate(arrays) + far, np.concatenate(wanted) + far, "last iterates")
 
 
 @check("tsybakov/alg-2", kind="runtime", grid={"T": (1, 7, 40)})
@@ -204,9 +204,9 @@ def exact_minimiser_of_quadratics(context: Context) -> Verdict:
     for _ in range(context.scale(20, 200)):
         x, centre, weight = rng.normal(size=(1, 7, 2)), QUARTIC.project(rng.normal(size=(1, 2))), rng.uniform(0.05, 4)
         sample = Sample(x, np.ones((1, 7)))
-        found = regularised_minimiser(PLANE, sample, centre, weight, gap=1e-11)
+        values = regularised_minimiser(PLANE, sample, centre, weight, gap=1e-11)
         wanted = PLANE.project((x.mean(axis=1) + weight * centre) / (1 + weight))
-        left.append(float(np.abs(found - wanted).max()))
+        left.append(float(np.abs(values - wanted).max()))
         four = regularised_minimiser(QUARTIC, sample, centre, weight, gap=1e-10)
 
         def objective(v: Array, x: Array = x, centre: Array = centre, weight: float = weight) -> float:
@@ -234,12 +234,12 @@ def projection_on_an_intersection(context: Context) -> Verdict:
     inside = grid[np.linalg.norm(grid - [0.4, 0.1], axis=1) <= 1]
     outside = max(float(np.abs(box.project(p) - p).max()), float((np.linalg.norm(p - [0.4, 0.1], axis=1) - 1).max()))
     slack = np.einsum("td,tqd->tq", w - p, inside[None] - p[:, None]).max(axis=1)
-    found = accuracy.never_violated(
+    verdict = accuracy.never_violated(
         np.append(slack, outside), 1e-7, statement="<w - p, q - p> <= 0 and p in both sets", evidence="certificate",
         covers="the variational inequality characterises the projection; the grid has mesh 0.02",
     )  # fmt: skip
     once = ball.project(box.project(w))
-    return replace(found, numbers={**found.numbers, "plain alternation is off by": float(np.abs(once - p).max())})
+    return replace(verdict, numbers={**verdict.numbers, "plain alternation is off by": float(np.abs(once - p).max())})
 
 
 @dataclass(frozen=True)
@@ -384,11 +384,11 @@ def one_clipped_step_between_two_points(context: Context, *, d: int, eta: float)
     g[0, :2], h[0, :2] = [1.0, 1e6], np.array([apart[0], -eta * C]) / math.hypot(apart[0], eta * C) * C
     after = apart[:, None] * np.eye(d)[0] - eta * (clip_norm(g, C) - clip_norm(h, C))
     bound = [stated("tsybakov/rem-2@one-step", eta=eta, C=C, R=float(r)) for r in apart]
-    found = np.linalg.norm(after, axis=1)
-    if not found[0] > 0.999 * bound[0]:
-        return differs(f"the loss that should attain the bound leaves {found[0]:.6g} of {bound[0]:.6g}")
+    length = np.linalg.norm(after, axis=1)
+    if not length[0] > 0.999 * bound[0]:
+        return differs(f"the loss that should attain the bound leaves {length[0]:.6g} of {bound[0]:.6g}")
     return accuracy.never_violated(
-        found, bound, statement="distance after one step <= eta C + √(r² + eta²C²)", evidence="certificate",
+        length, bound, statement="distance after one step <= eta C + √(r² + eta²C²)", evidence="certificate",
         covers="clipping keeps the sign of <g, x - y>, so one step alone leads no farther than the root",
     )  # fmt: skip
 
@@ -419,8 +419,8 @@ def two_runs_part_whatever_the_size(context: Context, *, n: int) -> Verdict:
         "tsybakov/rem-2@parted", C=C, lambda_=weight, R=smoothness * C / (26 * weight), eta=eta, H=smoothness, n=n
     )
     printed = stated("tsybakov/rem-2", C=C, n=n, lambda_=weight, eta=eta, H=smoothness)
-    found = accuracy.never_violated(
+    verdict = accuracy.never_violated(
         claimed, moved, statement="C/(5 lambda) <= movement", evidence="certificate",
         covers="the drift does not change its sign on either side",
     )  # fmt: skip
-    return replace(found, numbers={**found.numbers, "over 2C/(n lambda)": moved / printed, "steps": steps})
+    return replace(verdict, numbers={**verdict.numbers, "over 2C/(n lambda)": moved / printed, "steps": steps})

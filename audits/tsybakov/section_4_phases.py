@@ -144,11 +144,11 @@ def corrected_first_noise_fits(context: Context, *, n: int) -> Verdict:
     phases = corrected().schedule(told(work), n).phases
     sigma = np.array([phase.sigma for phase in phases])
     ratio = math.sqrt(5) * sigma[0] / work.constants.diameter(2.0)
-    found = accuracy.never_violated(
+    verdict = accuracy.never_violated(
         sigma[1:], sigma[:-1] / 4, statement="sigma_{i+1} <= sigma_i/4",
         covers="all phases of this plan", evidence="exact", tolerance=1e-9,
     )  # fmt: skip
-    return replace(found, numbers={**found.numbers, "sqrt(d) sigma_1/D": ratio})
+    return replace(verdict, numbers={**verdict.numbers, "sqrt(d) sigma_1/D": ratio})
 
 
 @check("tsybakov/alg-3@corrected", kind="symbolic")
@@ -173,11 +173,11 @@ def phases_are_as_stable_as_they_claim(context: Context, *, place: int) -> Verdi
         sample = Sample(data, np.ones((1, phase.records)))
         return algorithm.descend(phase, work, sample, np.zeros((1, 1)), work.project, None)
 
-    found = maximise(
+    search = maximise(
         stability.of_map(end, phase.sensitivity), BoxRecords(-60.0, 60.0), phase.records, chains=32,
         steps=context.scale(4, 40), seed=context.seed,
     )  # fmt: skip
-    return sensitivity.judge(found, certificate=sensitivity.Certificate(1.0, BECAUSE), what="stability")
+    return sensitivity.judge(search, certificate=sensitivity.Certificate(1.0, BECAUSE), what="stability")
 
 
 @check("tsybakov/alg-3@corrected", kind="sensitivity")
@@ -185,10 +185,10 @@ def corrected_algorithm_on_the_line(context: Context) -> Verdict:
     """Every phase replayed on one-dimensional losses: no release moves by more than it claims."""
     work, n = SparseTilt(v=np.ones(1), size=2.0, chance=0.25, theta=2.0, reach=2.0), 16
     case = Case(corrected(), work, told(work))
-    found = sensitivity.search(
+    search = sensitivity.search(
         case, BoxRecords(-30.0, 30.0), n, chains=everywhere(case, n), steps=context.scale(3, 30), seed=context.seed
     )
-    return sensitivity.judge(found, certificate=sensitivity.Certificate(1.0, BECAUSE))
+    return sensitivity.judge(search, certificate=sensitivity.Certificate(1.0, BECAUSE))
 
 
 @check(

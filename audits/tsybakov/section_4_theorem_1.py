@@ -246,10 +246,10 @@ def descent_moves_as_claimed(context: Context, *, family: str) -> Verdict:
             work, Sample(data, np.ones((1, n))), np.zeros((1, work.d)), steps=steps, eta=eta, level=C, weight=weight  # type: ignore[arg-type]
         )  # fmt: skip
 
-    found = maximise(
+    search = maximise(
         stability.of_map(end, bound), work.records, n, chains=16, steps=context.scale(6, 40), seed=context.seed
     )
-    return sensitivity.judge(found, certificate=sensitivity.Certificate(1.0, BECAUSE), what="stability")
+    return sensitivity.judge(search, certificate=sensitivity.Certificate(1.0, BECAUSE), what="stability")
 
 
 @check("tsybakov/thm-1@glm", kind="privacy", grid={"epsilon": (0.1, 1.0, 3.0), "n": (64, 1024)})
@@ -269,11 +269,11 @@ def algorithm_3_on_one_record_turned_around(context: Context, *, epsilon: float,
         )
         worst = max(worst, losses.compose(plan, {release.name: moved}).delta(epsilon)[1])
     said = f"delta({epsilon:g}) is at most {worst:.3g} of 1e-5, whatever phase reads the record"
-    found = accuracy.never_violated(
+    verdict = accuracy.never_violated(
         worst, 1e-5, statement="delta(epsilon) <= delta", evidence="certificate",
         covers="a record is read by one phase, which moves by (1 - (1 - eta lambda)^T) 2C/(n lambda) at most",
     )  # fmt: skip
-    return replace(found, reason=said) if found.outcome == "holds" else found
+    return replace(verdict, reason=said) if verdict.outcome == "holds" else verdict
 
 
 @check("tsybakov/thm-1@corrected", kind="privacy", grid={"epsilon": (0.1, 1.0, 3.0), "n": (16, 64)})
@@ -282,7 +282,7 @@ def noise_per_step_is_private_for_every_loss(context: Context, *, epsilon: float
     schedule = corrected(noise="steps").schedule(told(replace(LINE, theta=4.0), ApproxDP(epsilon, 1e-5)), n)
     spent = account(schedule)
     rho = max(stretch.rho for stretch in spent.stretches)
-    found = accuracy.never_violated(
+    verdict = accuracy.never_violated(
         [spent.delta(epsilon), rho],
         [1e-5, unassumed("tsybakov/def-3@corrected", epsilon=epsilon, delta=1e-5) * (1 + 1e-9)],
         statement="delta(epsilon) <= delta, and rho <= epsilon^2/(32 log(1/delta))",
@@ -295,7 +295,7 @@ def noise_per_step_is_private_for_every_loss(context: Context, *, epsilon: float
         for ph in phases
     ]
     alike = transcribed([ph.sigma for ph in phases], said, "noise of a step, and as the claim has it")
-    return alike if found.outcome == "holds" and alike.outcome != "holds" else found
+    return alike if verdict.outcome == "holds" and alike.outcome != "holds" else verdict
 
 
 def _replayed_sensitivity(context: Context, noise: str) -> Verdict:
@@ -307,7 +307,7 @@ def _replayed_sensitivity(context: Context, noise: str) -> Verdict:
     case = Case(algorithm, work, told(work))
     pair = np.tile([1.0, 1.0, 0.0, 0.0], (n, 1)), np.tile([1.0, 1.0, 0.0, 0.0], (n, 1))
     pair[1][0] = [0.0, 0.0, *-work.u]
-    found = sensitivity.search(
+    search = sensitivity.search(
         case, BoxRecords([0.0, -1.0, -1.0, -1.0], [1.0] * 4), n, given=[pair], chains=everywhere(case, n),
         steps=context.scale(3, 30), seed=context.seed,
     )  # fmt: skip
@@ -316,7 +316,7 @@ def _replayed_sensitivity(context: Context, noise: str) -> Verdict:
         "trivial": "either run ends within C/lambda of their common start",
         "smallest": "clipping keeps the sign of the product of a gradient and the distance",
     }[noise]
-    return sensitivity.judge(found, certificate=sensitivity.Certificate(1.0, because))
+    return sensitivity.judge(search, certificate=sensitivity.Certificate(1.0, because))
 
 
 @check("tsybakov/thm-1@corrected", kind="sensitivity")
@@ -345,7 +345,7 @@ def noisy_steps_add_their_share(context: Context, *, weight: float, level: float
     rho = 1 - eta * weight
     fourth = (4 + 2 * d) * (eta * s * rho) ** 2 * eta * d * s**2 / weight + (eta * s) ** 4 * d * (d + 2)
     fourth /= 1 - rho**4
-    found = risk.expectation(
+    verdict = risk.expectation(
         moved,
         stated("tsybakov/thm-1@derived", eta=eta, d=d, lambda_=weight, sigma=s),
         context.failure_probability,
@@ -353,7 +353,7 @@ def noisy_steps_add_their_share(context: Context, *, weight: float, level: float
         quantity="squared distance",
     )
     printed = 2 * math.log(4 / (weight * eta))
-    return replace(found, numbers={**found.numbers, "over the printed noise": printed})
+    return replace(verdict, numbers={**verdict.numbers, "over the printed noise": printed})
 
 
 @check("tsybakov/thm-1@trivial", kind="sensitivity")
@@ -374,12 +374,12 @@ def noise_for_the_reach_is_private_for_every_loss(context: Context, *, epsilon: 
     problem = told(replace(LINE, theta=4.0), ApproxDP(epsilon, 1e-5))
     plan, printed = (corrected(noise=kind).schedule(problem, n) for kind in ("trivial", "output"))
     ratios = [a.sigma / (b.sigma * b.records) for a, b in zip(plan.phases, printed.phases, strict=True)]
-    found = accuracy.never_violated(
+    verdict = accuracy.never_violated(
         account(plan).delta(epsilon), 1e-5, statement="delta(epsilon) <= delta", evidence="certificate",
         covers="a record is read by one phase, whose two outputs are at most 2C/lambda apart",
     )  # fmt: skip
     worst = max(ratios, key=lambda ratio: abs(ratio - 1))
-    return replace(found, numbers={**found.numbers, "noise over n_i times the printed": worst})
+    return replace(verdict, numbers={**verdict.numbers, "noise over n_i times the printed": worst})
 
 
 @check(

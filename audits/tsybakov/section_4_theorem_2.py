@@ -252,10 +252,10 @@ def bound_without_the_domain(context: Context) -> Verdict:
 @check("tsybakov/rem-3@derived", kind="accuracy", grid={"theta": (1.5, 2.0, 4.0)})
 def cones_attain_the_diameter(context: Context, *, theta: float) -> Verdict:
     """The cone L|w| on a ball: its growth constant on the whole domain, and the diameter, which is the bound."""
-    rng, found, wanted = context.rng(), [], []
+    rng, values, wanted = context.rng(), [], []
     for slope, radius in np.exp(rng.uniform(-3, 3, (context.scale(20, 200), 2))):
         w = radius * np.linspace(0, 1, 1001)[1:]
         grows = float((slope * w / w**theta).min())
-        found.append(2 * radius)
+        values.append(2 * radius)
         wanted.append(stated("tsybakov/rem-3@derived", L=slope, lambda_=grows, theta=theta))
-    return transcribed(found, wanted, "diameter of the ball, and the largest one")
+    return transcribed(values, wanted, "diameter of the ball, and the largest one")

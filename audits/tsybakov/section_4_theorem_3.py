@@ -84,12 +84,12 @@ def exponent_of_the_iterated_guarantee(context: Context, *, theta_bar: float) ->
     for x, value in zip(logs, values, strict=True):
         calls = math.floor(math.log(2, theta_bar) * math.log2(x))
         floors.append(2.0 ** -(calls - 1) * (2.0 ** (calls - 1 + x) / x ** math.log(2, theta_bar)) ** -0.5 / 2 / value)
-    found = accuracy.never_violated(
+    verdict = accuracy.never_violated(
         floors, 1.0, statement="R_{l-1} E/2 <= the guarantee", evidence="certificate", tolerance=1e-9,
         covers="(D^2/R + R) E/2 >= R E/2 in the last call",
     )  # fmt: skip
-    if found.outcome != "holds":
-        return found
+    if verdict.outcome != "holds":
+        return verdict
     said = f"slopes {', '.join(f'{s:.2f}' for s in slopes)} from 2^10 to 2^512: -1/2 in the end, where -1 is claimed"
     return judged(
         abs(slopes[-1] + 0.5), "<", 0.05, said, "certificate", numbers=numbers, points=points,

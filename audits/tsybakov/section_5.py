@@ -52,12 +52,12 @@ fano_is_vacuous = unchecked(
 def printed_instance_has_its_moment(context: Context, *, k: int) -> Verdict:
     """E sup |gradient|^k over r_k^k of the printed instance at atoms of probability 1/100."""
     work = private_instance(np.ones(40), 0.01, k=float(k), r_k=2.0, ball="printed")
-    found = (work.constants.moment(float(k), 1) / 2.0) ** k
+    value = (work.constants.moment(float(k), 1) / 2.0) ** k
     return accuracy.never_violated(
-        found,
+        value,
         stated("tsybakov/thm-4@literal", k=k, p=0.01),
         statement="E sup |gradient|^k <= r_k^k",
-        witness=lambda _: witnessed("tsybakov/thm-4@literal", "thm_4_moment", 1.0, found, k=k, p="1/100"),
+        witness=lambda _: witnessed("tsybakov/thm-4@literal", "thm_4_moment", 1.0, value, k=k, p="1/100"),
     )
 
 
@@ -136,9 +136,9 @@ def repaired_instance_carries_its_bound(context: Context, *, theta: float, k: fl
             {"any": risks}, bound, context.failure_probability, limit=limit, who="the plug-in"
         )
     ]
-    found = lower_bound.verdict(facts, tried)
+    verdict = lower_bound.verdict(facts, tried)
     more = {"bound": bound, "plug-in over bound": float(risks.mean()) / bound}
-    return replace(found, numbers={**found.numbers, **more})
+    return replace(verdict, numbers={**verdict.numbers, **more})
 
 
 @check("tsybakov/thm-4@corrected", kind="symbolic")
@@ -167,8 +167,8 @@ def divergence_of_two_product_laws(context: Context, *, bias: float) -> Verdict:
     """KL of two one-coordinate laws of opposite bias, over bias^2: at least 2, and once more for each coordinate."""
     up = (1 + Fraction(bias)) / 2
     one, other = (RationalLaw(((Fraction(1),), (Fraction(-1),)), masses) for masses in ((up, 1 - up), (1 - up, up)))
-    found, most = float(one.kl(other)) / bias**2, stated("tsybakov/thm-5@literal")
-    return accuracy.never_violated(found, most, statement="KL(Q_v, Q_v') <= delta^2 where v, v' differ in one place")
+    value, most = float(one.kl(other)) / bias**2, stated("tsybakov/thm-5@literal")
+    return accuracy.never_violated(value, most, statement="KL(Q_v, Q_v') <= delta^2 where v, v' differ in one place")
 
 
 def _bias(n: int, dim: int) -> float:
@@ -284,12 +284,12 @@ def moments_of_the_atoms_part(context: Context, *, k: int) -> Verdict:
             ratio = law.moment(2 * k) ** (mpmath.mpf(1) / (2 * k)) / law.moment(k) ** (mpmath.mpf(1) / k)
         wanted = stated("tsybakov/rem-5@derived", p=float(p), k=k)
         facts.append(Fact(f"r_2k/r_k at p_a = {p}", ratio, "=", wanted, tolerance=1e-12))
-    found = lower_bound.verdict(facts)
+    verdict = lower_bound.verdict(facts)
     points = [
         Point(x=1 / float(p), value=float(fact.found), bound=float(fact.claimed), series=f"k = {k}")
         for p, fact in zip(PROBABILITIES, facts, strict=True)
     ]
-    return replace(found, points=points, axes=("1/p_a", "r_2k/r_k"), dashed="p_a^(-1/(2k))")
+    return replace(verdict, points=points, axes=("1/p_a", "r_2k/r_k"), dashed="p_a^(-1/(2k))")
 
 
 @check("tsybakov/proc-zcdp-plugin", kind="privacy", grid={"rho": (0.1, 1.0)})

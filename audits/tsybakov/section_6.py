@@ -124,12 +124,12 @@ def printed_noise_at_the_epsilon_of_the_experiments(context: Context) -> Verdict
     smallest = min(violating, default=math.inf)
     plan = PermutedAccelerated(calibration="literal", batches=T).schedule(told(PLANE, promise), 100 * T)
     h, others = odd_record(plan), scipy.stats.norm.cdf(cut) ** (T - 1)
-    found = (1 - scipy.stats.norm.cdf(cut - h) * others) - math.exp(8.0) * (1 - scipy.stats.norm.cdf(cut + h) * others)
+    value = (1 - scipy.stats.norm.cdf(cut - h) * others) - math.exp(8.0) * (1 - scipy.stats.norm.cdf(cut + h) * others)
     numbers = {"exact delta(8)": shuffled_delta(h, T, 8.0), "smallest T of the table that violates": smallest}
     return refuted_by(
         "tsybakov/alg-6@literal",
         "alg_6_shuffled",
-        measured=float(found),
+        measured=float(value),
         agreement=1e-4,
         numbers=numbers,
         points=points,
@@ -145,10 +145,10 @@ def plain_noise_is_private_for_every_epsilon(context: Context, *, epsilon: float
     plan = PermutedAccelerated(calibration="plain", batches=T).schedule(told(PLANE, promise), n)
     (row,) = plan.phases
     printed = stated("tsybakov/alg-6@plain", C=row.level, T=row.T, n=row.T * row.b, delta=1e-5, epsilon=epsilon)
-    found = accounted(plan, promise, "parallel composition; the exact Gaussian curve")
+    verdict = accounted(plan, promise, "parallel composition; the exact Gaussian curve")
     if printed < row.sigma:
         return refuted(f"8CT sqrt(log(1/delta))/(n epsilon) = {printed:.6g} is below {row.sigma:.6g}", "exact")
-    return replace(found, numbers={**found.numbers, "Definition 3 over exact deviation": printed / row.sigma})
+    return replace(verdict, numbers={**verdict.numbers, "Definition 3 over exact deviation": printed / row.sigma})
 
 
 @check("tsybakov/alg-6@plain", kind="privacy", grid={"epsilon": (0.5, 2.0)})
@@ -160,11 +160,11 @@ def shuffling_disjoint_batches_never_hurts(context: Context, *, epsilon: float) 
         exact = shuffled_delta(odd_record(plan), plan.phases[0].T, epsilon)
         left.append(exact)
         points.append(Point(x=float(T), value=exact, bound=1e-5, series=f"epsilon = {epsilon:g}"))
-    found = accuracy.never_violated(
+    verdict = accuracy.never_violated(
         left, 1e-5, statement="exact delta(epsilon) of the mixture <= delta", evidence="certificate", tolerance=1e-4,
         covers="hockey-stick divergence is jointly convex, so a mixture over places costs at most one place",
     )  # fmt: skip
-    return replace(found, points=points, axes=("T", "exact delta"), dashed="claimed delta")
+    return replace(verdict, points=points, axes=("T", "exact delta"), dashed="claimed delta")
 
 
 @check("tsybakov/alg-6", kind="runtime", grid={"n": by_size((200,), (200, 1000, 10_000))})
@@ -246,9 +246,9 @@ def printed_weights_start_below_one(context: Context, *, T: int) -> Verdict:
     left = float(excess[0])
     kept = math.prod(1 - stated("tsybakov/alg-7@weights", i=t) for t in range(2, T + 1))
     claimed = (1 - stated("tsybakov/alg-7@literal")) * kept
-    found = accuracy.never_violated(left, claimed, statement="weight of the start <= (1 - α_1)(1 - α_2)…, which is 0")
-    found = replace(found, severity=left, numbers={**found.numbers, "2/((T+1)(T+2))": 2 / ((T + 1) * (T + 2))})
-    return with_budget(found, algorithm, told, n)
+    verdict = accuracy.never_violated(left, claimed, statement="weight of the start <= (1 - α_1)(1 - α_2)…, which is 0")
+    verdict = replace(verdict, severity=left, numbers={**verdict.numbers, "2/((T+1)(T+2))": 2 / ((T + 1) * (T + 2))})
+    return with_budget(verdict, algorithm, told, n)
 
 
 @check("tsybakov/alg-7", kind="runtime", grid={"n": by_size((1024,), (1024, 8192))})

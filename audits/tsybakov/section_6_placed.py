@@ -63,14 +63,14 @@ def drawn_places_are_private(context: Context, *, epsilon: float, delta: float) 
     }  # fmt: skip
     if worst[1] > 1:
         return refuted(f"one odd record among zeros spends {worst[1]:.4g} times delta", "exact", **fields)  # type: ignore[arg-type]
-    found = accuracy.never_violated(
+    verdict = accuracy.never_violated(
         worst[0], 1.0, statement="bound on delta(epsilon) over delta <= 1", evidence="certificate",
         covers="an exponential moment of the density ratios, which are martingales whatever the losses and the other "
         "records are",
     )  # fmt: skip
-    if found.outcome == "refuted":  # of the bound, not of the claim
+    if verdict.outcome == "refuted":  # of the bound, not of the claim
         return undecided(f"the bound is {worst[0]:.4g} times delta", "certificate", **fields)  # type: ignore[arg-type]
-    return replace(found, **fields)  # type: ignore[arg-type]
+    return replace(verdict, **fields)  # type: ignore[arg-type]
 
 
 @check("tsybakov/alg-6@placed", kind="accuracy", grid={"loss": tuple(LOSSES)})

@@ -106,15 +106,15 @@ class Noted:
 
 def tuned(context: Context, work: RegularisedPopulation, setting: Problem, n: int) -> PoissonSGD:
     """DP-SGD at the best of six (clip level, distance of a step) on runs of their own; of two at size smoke."""
-    steepest, found = work.constants.lipschitz(2.0), {}
+    steepest, by_method = work.constants.lipschitz(2.0), {}
     for share, stride in itertools.product((1 / 64, 1 / 2), context.scale((0.3,), (0.1, 0.3, 1.0))):
         level = share * steepest
         method = PoissonSGD(T=30, b=min(128, n // 4), level=level, eta=stride / level)
         values = risk.excess_risks(
             method, work, setting, n, 2, context.seed, context.name, "tuning", dict(context.cell), gradients=ANY
         )
-        found[method] = float(values.mean())
-    return min(found, key=lambda method: found[method])
+        by_method[method] = float(values.mean())
+    return min(by_method, key=lambda method: by_method[method])
 
 
 def run(context: Context, loss: str, data: str, method: str, epsilon: float, n: int) -> dict[str, float]:
@@ -163,7 +163,7 @@ UNEQUAL = "DP-SGD is the best of several settings, LNC-GM and PNCA-SGD have one 
 
 def _against(rows: Rows, figures: str) -> list[str]:
     """Cells in which a method that Section 7 has at least as good as another is behind by two standard errors."""
-    found = []
+    lines = []
     cells = {tuple((k, v) for k, v in cell.items() if k != "method") for cell, _ in rows}
     for where in sorted(cells, key=str):
         here = {str(cell["method"]): row for cell, row in rows if set(where) <= set(cell.items())}
@@ -171,8 +171,8 @@ def _against(rows: Rows, figures: str) -> list[str]:
         for good, bad in BETTER[figures, "web-like" if table == "web-like" else "others"]:
             a, b = here[good], here[bad]
             if float(a["mean"]) - float(b["mean"]) > 2 * math.hypot(float(a["se"]), float(b["se"])):
-                found.append(f"{good} behind {bad} on {table}")
-    return found
+                lines.append(f"{good} behind {bad} on {table}")
+    return lines
 
 
 def compare(figures: str, variable: str) -> Callable[[Rows, float], Verdict]:
@@ -189,13 +189,13 @@ def compare(figures: str, variable: str) -> Callable[[Rows, float], Verdict]:
             for end in (min, max):
                 x = end(float(cell[variable]) for cell, _ in own)
                 there = [(cell, found) for cell, found in own if float(cell[variable]) == x]
-                for cell, found in there:
+                for cell, entry in there:
                     key = f"{cell['method']}, {data}, {variable} = {x:g}"
-                    numbers[key] = float(found["mean"])
-                    numbers[f"misclassified by {key}"] = float(found["wrong"])
-                    numbers[f"certified epsilon of {key}"] = float(found["certified epsilon"])
+                    numbers[key] = float(entry["mean"])
+                    numbers[f"misclassified by {key}"] = float(entry["wrong"])
+                    numbers[f"certified epsilon of {key}"] = float(entry["certified epsilon"])
                 said.append(f"{data} at {variable} = {x:g}: {_best(there)}")
-        loose = {str(cell["method"]) for cell, found in rows if not math.isfinite(float(found["certified epsilon"]))}
+        loose = {str(cell["method"]) for cell, entry in rows if not math.isfinite(float(entry["certified epsilon"]))}
         said += [f"no epsilon is certified of {method}" for method in METHODS if method in loose] + [UNEQUAL]
         against = _against(rows, figures)
         fields: dict[str, Any] = {
@@ -215,8 +215,8 @@ def compare(figures: str, variable: str) -> Callable[[Rows, float], Verdict]:
     return judge
 
 
-def _point(cell: Mapping[str, Any], found: Mapping[str, Any], variable: str) -> Point:
-    value, bar = float(found["mean"]), 2 * float(found["se"])
+def _point(cell: Mapping[str, Any], by_name: Mapping[str, Any], variable: str) -> Point:
+    value, bar = float(by_name["mean"]), 2 * float(by_name["se"])
     series = f"{cell['data']}: {cell['method']}"
     return Point(x=float(cell[variable]), value=value, lower=max(0.0, value - bar), upper=value + bar, series=series)
 
@@ -229,7 +229,7 @@ def _best(rows: Rows) -> str:
         apart = float(b["mean"]) - float(a["mean"]) > 2 * math.hypot(float(a["se"]), float(b["se"]))
         text += f" {'<' if apart else '~'} {cell['method']} ({float(b['mean']):.3g})"
     start = float(ranked[0][1]["start"])
-    beaten = [str(cell["method"]) for cell, found in ranked if float(found["mean"]) >= start]
+    beaten = [str(cell["method"]) for cell, numbers in ranked if float(numbers["mean"]) >= start]
     return f"{text}, the start has {start:.3g}" + (f" and beats {', '.join(beaten)}" if beaten else "")
 
 

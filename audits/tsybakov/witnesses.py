@@ -37,13 +37,13 @@ def alg_6_shuffled(T: int, constant: Rational, epsilon: Rational, delta: Rationa
         h = real(budget) * mp.sqrt(batches / (real(factor) * mp.log(1 / real(failure))))
         cut = real(exact("threshold", threshold))
         others = mp.ncdf(cut) ** (batches - 1)
-        found = (1 - mp.ncdf(cut - h) * others) - mp.exp(real(budget)) * (1 - mp.ncdf(cut + h) * others)
+        value = (1 - mp.ncdf(cut - h) * others) - mp.exp(real(budget)) * (1 - mp.ncdf(cut + h) * others)
         claimed = real(failure)
     return Violation(
         claimed=claimed,
-        found=found,
+        found=value,
         statement="shuffled batches with that noise are (epsilon, delta)-DP",
-        violated=bool(found > claimed),
+        violated=bool(value > claimed),
         label="tsybakov/alg-6@literal",
         at={"T": batches, "epsilon": budget, "delta": failure},
     )
@@ -53,13 +53,13 @@ def lem_5(size: int, theta: int) -> Violation:
     """tsybakov/lem-5: Φ(t) = t^theta, vertices of a unit simplex, equal laws, and the centroid as the answer."""
     vertices, power = count("size", size, 3), count("theta", theta, 1)
     with workdps(DIGITS):
-        found = mp.power(mpf(vertices - 1) / (2 * vertices), mpf(power) / 2)
+        order = mp.power(mpf(vertices - 1) / (2 * vertices), mpf(power) / 2)
         claimed = (1 - mp.log(2) / mp.log(vertices)) / 2
     return Violation(
         claimed=claimed,
-        found=found,
+        found=order,
         statement="the average risk is at least half of Φ at the least distance, times Fano's factor",
-        violated=bool(found < claimed),
+        violated=bool(order < claimed),
         label="tsybakov/lem-5",
         at={"N": vertices, "theta": power},
     )
@@ -70,10 +70,10 @@ def thm_4_moment(k: int, p: Rational) -> Violation:
     order, chance = count("k", k, 2), exact("p", p, most=1)
     # At an atom the supremum is 2|x|, at 0 it is the steepness of the power, |x|.
     ratio = chance * (1 / chance) + (1 - chance) * (1 / chance) / 2**order
-    found, claimed = real(ratio), mpf(1)
+    value, claimed = real(ratio), mpf(1)
     return Violation(
         claimed=claimed,
-        found=found,
+        found=value,
         statement="the instance satisfies the moment bound of Assumption 1",
         violated=bool(ratio > 1),
         label="tsybakov/thm-4@literal",
@@ -115,12 +115,12 @@ def lem_7(s: int, C: Rational, k: int) -> Violation:
     for ups in range(size + 1):
         total += term * abs(Fraction(2 * ups, size) - 1)
         term = term * (size - ups) / (ups + 1)
-    found, claimed = total * min(level, Fraction(1)), 1 / ((order - 1) * level ** (order - 1))
+    value, claimed = total * min(level, Fraction(1)), 1 / ((order - 1) * level ** (order - 1))
     return Violation(
         claimed=real(claimed),
-        found=real(found),
+        found=real(value),
         statement="E|clipped mean - mean| is at most r^(k)/((k-1) C^(k-1))",
-        violated=found > claimed,
+        violated=value > claimed,
         label="tsybakov/lem-7@literal",
         at={"k": order, "C": level, "n": size},
     )
@@ -132,12 +132,12 @@ def alg_5_sizes(log_n: int, theta_bar: int) -> Violation:
     with workdps(DIGITS):
         exponent = mp.log(2) / mp.log(base)
         parts = int(mp.floor(exponent * mp.log(logs) / mp.log(2) + mpf(10) ** (-40)))
-        found = (mpf(2) ** parts - 1) / mpf(logs) ** (exponent**2)
+        value = (mpf(2) ** parts - 1) / mpf(logs) ** (exponent**2)
     return Violation(
         claimed=mpf(1),
-        found=found,
+        found=value,
         statement="the parts have at most n records together",
-        violated=bool(found > 1),
+        violated=bool(value > 1),
         label="tsybakov/alg-5@literal",
         at={"n": 2**logs, "theta_bar": base},
     )
@@ -150,12 +150,12 @@ def def_3(epsilon: Rational, delta: Rational) -> Violation:
         raise ValueError(f"delta must be below 1, got {delta}")
     with workdps(DIGITS):
         mu = real(budget) / (4 * mp.sqrt(mp.log(1 / real(failure))))
-        found, claimed = gaussian_delta(real(budget), mu), real(failure)
+        value, claimed = gaussian_delta(real(budget), mu), real(failure)
     return Violation(
         claimed=claimed,
-        found=found,
+        found=value,
         statement="Gaussian noise of deviation 4Δ sqrt(log(1/delta))/epsilon is (epsilon, delta)-DP",
-        violated=bool(found > claimed),
+        violated=bool(value > claimed),
         label="tsybakov/def-3@literal",
         at={"epsilon": budget, "delta": failure},
     )

@@ -76,12 +76,12 @@ def rem_2(a: Rational, n: int, K: Rational, eta: Rational, lambda_: Rational, st
     weight, step, number = exact("lambda_", lambda_), exact("eta", eta, most=1), count("steps", steps)
     with workdps(DIGITS):
         length, error = _descended(real(conditioning), size, real(pull), real(weight), real(step), number)
-        found, claimed = 2 * (length - error), 2 / (size * real(weight))
+        value, claimed = 2 * (length - error), 2 / (size * real(weight))
     return Violation(
         claimed=claimed,
-        found=found,
+        found=value,
         statement="replacing one record of n moves clipped descent by at most 2C/(n lambda)",
-        violated=bool(found > claimed),
+        violated=bool(value > claimed),
         label="tsybakov/rem-2",
         at={"eta": step, "H": 1},
     )
@@ -95,12 +95,12 @@ def rem_2_privacy(
     budget, failure = exact("epsilon", epsilon), exact("delta", delta, most="99/100")
     with workdps(DIGITS):
         sigma = 8 * mp.sqrt(mp.log(1 / real(failure))) / (n * real(Fraction(lambda_)) * real(budget))
-        found, claimed = gaussian_delta(real(budget), moved / sigma), real(failure)
+        value, claimed = gaussian_delta(real(budget), moved / sigma), real(failure)
     return Violation(
         claimed=claimed,
-        found=found,
+        found=value,
         statement="a phase with noise for 2C/(n lambda) is (epsilon, delta)-DP",
-        violated=bool(found > claimed),
+        violated=bool(value > claimed),
         label="tsybakov/rem-2",
         at={"eta": exact("eta", eta, most=1), "H": 1},
     )
@@ -242,17 +242,17 @@ def thm_1_reversed(
         felt = (n.bit_length() - 1) * mp.exp(-(left**2) / (2 * plan.variance))
         apart = (mp.norm(turned - plain) - 2 * error) / sigma
         if threshold is None:
-            found = gaussian_delta(real(budget), apart)
+            value = gaussian_delta(real(budget), apart)
         else:
             cut, away = real(exact("threshold", threshold)), (plan.drift + error) / sigma
             hit, missed, other = mp.ncdf(apart - away - cut), mp.ncdf(-away - cut), mp.ncdf(away - cut)
-            found = (hit + missed) / 2 - grown * other
-        found, claimed = found - (1 + grown) * felt, real(failure)
+            value = (hit + missed) / 2 - grown * other
+        value, claimed = value - (1 + grown) * felt, real(failure)
     return Violation(
         claimed=claimed,
-        found=found,
+        found=value,
         statement="the output of Algorithm 3 is (epsilon, delta)-DP: its divergence at epsilon is at most delta",
-        violated=bool(found > claimed),
+        violated=bool(value > claimed),
         label="tsybakov/thm-1",
         at=plan.at,
     )
@@ -280,12 +280,12 @@ def thm_1_in_order(
         # Steps and outputs stay inside the ball unless a two-dimensional Gaussian is that long.
         felt = (n.bit_length() - 1) * mp.exp(-((radius - length - error) ** 2) / (2 * plan.variance))
         curve = gaussian_delta(real(budget), 2 * (length - error) / mp.sqrt(plan.variance))
-        found, claimed = curve - (1 + mp.exp(real(budget))) * felt, real(failure)
+        value, claimed = curve - (1 + mp.exp(real(budget))) * felt, real(failure)
     return Violation(
         claimed=claimed,
-        found=found,
+        found=value,
         statement="the output of Algorithm 3 is (epsilon, delta)-DP: its divergence at epsilon is at most delta",
-        violated=bool(found > claimed),
+        violated=bool(value > claimed),
         label="tsybakov/thm-1",
         at=plan.at,
     )
@@ -377,17 +377,17 @@ def _call(setting: _Setting, eta: mpf, records: int, first: int = 2) -> tuple[mp
     return chance, moved, 2 * (records.bit_length() - 1) * mp.ncdf(-mpf(DEVIATIONS))
 
 
-def _violation(label: str, setting: _Setting, order: mpf, eta: mpf, found: mpf, chance: mpf, **more: Any) -> Violation:
+def _violation(label: str, setting: _Setting, order: mpf, eta: mpf, value: mpf, chance: mpf, **more: Any) -> Violation:
     claimed, beta = setting.factor * order, mpf(1) / setting.n
     at: Mapping[str, Any] = setting.at(eta, **more)
     return Violation(
         claimed=claimed,
-        found=found,
+        found=value,
         statement=(
             f"but for a probability of 1/n the excess risk is at most {mp.nstr(setting.factor, 6).removesuffix('.0')} "
             f"times the stated order; it is beyond what is found with probability {mp.nstr(chance, 6)}"
         ),
-        violated=bool(found > claimed and chance > beta),
+        violated=bool(value > claimed and chance > beta),
         label=label,
         at=at,
     )
@@ -446,13 +446,13 @@ def _halving(label: str, log_part: int, theta: int, more: bool, rest: tuple[Any,
         eta = _step(setting, mpf(1), part, mp.log(setting.n))  # the second cap of Algorithm 4 has no log(1/delta)
         chance, moved, long = _call(setting, eta, part)
         # Calls 2, 3, ... are on balls of radius 1/2, 1/4, ...: together they move by less than 1.
-        found, log_n = SLOPE * (WIDTH - moved - 1), mp.log(setting.n)
+        value, log_n = SLOPE * (WIDTH - moved - 1), mp.log(setting.n)
         tau = setting.tau(mpf(1))
         if more:
             private = mp.sqrt(setting.logs * log_n**3) / (real(setting.epsilon) * setting.n)
             tau = mp.sqrt(log_n / setting.n) + private ** (mpf(setting.k - 1) / setting.k)
         order, weight = _grown(setting, setting.average * tau + mp.sqrt(log_n) * setting.tail, power)
-        return _violation(label, setting, order, eta, found, chance - long, theta=power, **{"lambda": weight})
+        return _violation(label, setting, order, eta, value, chance - long, theta=power, **{"lambda": weight})
 
 
 def thm_2_risk(

@@ -113,13 +113,13 @@ def gaussian_mechanism_at_epsilon_ten(context: Context, *, delta: str) -> Verdic
     """The exact curve at epsilon = 10; the numbers hold the first epsilon that is violated."""
     chance = 1 / int(delta[2:])
     allowed = stated("user_level/lem-a6@literal", delta=chance)
-    found = gaussian_share(10.0, chance, "@literal") * allowed
+    value = gaussian_share(10.0, chance, "@literal") * allowed
     first = float(scipy.optimize.brentq(lambda e: gaussian_share(e, chance, "@literal") - 1, 5.0, 10.0))
     verdict = accuracy.never_violated(
-        found,
+        value,
         allowed,
         statement=f"delta(10) <= {delta} (violated from epsilon = {first:.4g} on)",
-        witness=lambda _: witnessed("user_level/lem-a6@literal", "lem_a6", allowed, found, epsilon=10, delta=delta),
+        witness=lambda _: witnessed("user_level/lem-a6@literal", "lem_a6", allowed, value, epsilon=10, delta=delta),
     )
     return verdict
 
@@ -131,14 +131,14 @@ def gaussian_mechanism_where_the_paper_uses_it(context: Context) -> Verdict:
     """
     count = context.scale(20, 120)
     grid = itertools.product(np.linspace(0.01, 2.5, count), np.geomspace(1e-15, 0.5, count))
-    found = [gaussian_share(float(e), float(dl), "@corrected") for e, dl in grid]
-    return _on_a_grid_and_between(found, _gaussian_tail(*WHERE_USED))
+    values = [gaussian_share(float(e), float(dl), "@corrected") for e, dl in grid]
+    return _on_a_grid_and_between(values, _gaussian_tail(*WHERE_USED))
 
 
-def _on_a_grid_and_between(found: list[float], proof: Verdict) -> Verdict:
+def _on_a_grid_and_between(values: list[float], proof: Verdict) -> Verdict:
     covers = where_proved(proof, "a grid; Mills' ratio proves it between")
     said = "delta(epsilon)/delta <= 1"
-    return accuracy.never_violated(found, 1.0, statement=said, drawn=False, covers=covers, evidence="certificate")
+    return accuracy.never_violated(values, 1.0, statement=said, drawn=False, covers=covers, evidence="certificate")
 
 
 WHERE_USED = sp.Rational(5, 2), sp.Rational(1, 2), sp.Rational(497, 300)
@@ -178,8 +178,8 @@ def gaussian_mechanism_up_to_epsilon_one(context: Context) -> Verdict:
     """The exact curve on a grid of epsilon <= 1 and delta from 1e-15 to 1/2, and Mills' ratio at all others."""
     count = context.scale(20, 120)
     grid = itertools.product(np.linspace(0.01, 1, count), np.geomspace(1e-15, 0.5, count))
-    found = [gaussian_share(float(e), float(dl)) for e, dl in grid]
-    return _on_a_grid_and_between(found, _gaussian_tail(*UP_TO_ONE))
+    values = [gaussian_share(float(e), float(dl)) for e, dl in grid]
+    return _on_a_grid_and_between(values, _gaussian_tail(*UP_TO_ONE))
 
 
 @check("user_level/lem-a6", kind="symbolic")
@@ -238,13 +238,13 @@ def tight_deviation(epsilon: float, delta: float) -> float:
 @check("user_level/lem-a8@derived", kind="privacy")
 def sharp_amplification_is_attained(context: Context) -> Verdict:
     """Gaussian noise on a sum over M of N distinct users meets epsilon', delta M/N of the sharp form with equality."""
-    found, wanted = [], []
+    values, wanted = [], []
     for e, dl, share in itertools.product((0.1, 0.5, 1.0, 3.0), (1e-2, 1e-6), (0.01, 0.1, 0.5, 0.9)):
         weights = np.array([1 - share, share])
         budget = stated("user_level/lem-a8@derived", epsilon=e, K=share, N=1.0)
-        found.append(sampled_delta(weights, tight_deviation(e, dl), budget))
+        values.append(sampled_delta(weights, tight_deviation(e, dl), budget))
         wanted.append(dl * share)
-    return agree(found, wanted, "delta after subsampling", tolerance=1e-5)
+    return agree(values, wanted, "delta after subsampling", tolerance=1e-5)
 
 
 DRAWS = {"M = N = 100": (100, 100), "M = 50, N = 100": (50, 100), "M = N = 1000": (1000, 1000)}
@@ -260,13 +260,13 @@ def with_replacement(M: int, N: int) -> float:
 def amplification_with_replacement(context: Context, *, draws: str) -> Verdict:
     """A user may be drawn more than once: the exact mixture at the printed epsilon', base mechanism (1/2, 1e-6)."""
     M, N = DRAWS[draws]
-    allowed, found = stated("user_level/lem-a8@literal", delta=1e-6, K=M, N=N), with_replacement(M, N)
+    allowed, value = stated("user_level/lem-a8@literal", delta=1e-6, K=M, N=N), with_replacement(M, N)
     return accuracy.never_violated(
-        found,
+        value,
         allowed,
         statement="delta after subsampling <= delta M/N",
         witness=lambda _: witnessed(
-            "user_level/lem-a8@literal", "lem_a8", allowed, found, N=N, M=M, epsilon="1/2", delta="1/1000000"
+            "user_level/lem-a8@literal", "lem_a8", allowed, value, N=N, M=M, epsilon="1/2", delta="1/1000000"
         ),
     )
 
@@ -294,13 +294,13 @@ def subsampled_laplace_sum(context: Context, *, M: int) -> Verdict:
     def mixed(x: float) -> float:
         return float(np.logaddexp(math.log1p(-w) if w < 1 else -math.inf, math.log(w) + abs(x) - abs(x - 1))) + plain(x)
 
-    found = exact_epsilon(mixed, plain, breakpoints=(0.0, 1.0))
+    value = exact_epsilon(mixed, plain, breakpoints=(0.0, 1.0))
     sharp, printed = (
         stated(label, K=M, N=N, epsilon=1.0) for label in ("user_level/lem-a8@derived", "user_level/lem-a8")
     )
-    if found > printed:
-        return differs(f"epsilon {found:.6g} after subsampling, {printed:.6g} stated", "exact")
-    return agree([found], [sharp], "epsilon after subsampling", 1e-6)
+    if value > printed:
+        return differs(f"epsilon {value:.6g} after subsampling, {printed:.6g} stated", "exact")
+    return agree([value], [sharp], "epsilon after subsampling", 1e-6)
 
 
 @check("user_level/proc-subsample", kind="accuracy")

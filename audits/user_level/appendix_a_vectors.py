@@ -84,13 +84,13 @@ def fair_sign_with_the_printed_logarithm(context: Context, *, gamma: str) -> Ver
     """One fair sign, d = 1, c = 10: P(|X| >= 10 zeta sqrt(log(1/gamma))) is 1, zeta = 1/sqrt(2 log 2)."""
     top, bottom = (int(part) for part in gamma.split("/"))
     allowed, zeta = top / bottom, stated("user_level/def-a10@derived", b=1.0)
-    found = float(10 * zeta * math.sqrt(-math.log(allowed)) <= 1.0)
+    value = float(10 * zeta * math.sqrt(-math.log(allowed)) <= 1.0)
     allowed = stated("user_level/thm-a11@literal", gamma=allowed)
     return accuracy.never_violated(
-        found,
+        value,
         allowed,
         statement="P(|X| >= 10 zeta sqrt(log(1/gamma))) <= gamma",
-        witness=lambda _: witnessed("user_level/thm-a11@literal", "thm_a11", allowed, found, c=10, gamma=gamma),
+        witness=lambda _: witnessed("user_level/thm-a11@literal", "thm_a11", allowed, value, c=10, gamma=gamma),
     )
 
 

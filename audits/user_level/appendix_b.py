@@ -68,8 +68,8 @@ def linear_time(context: Context, *, size: str) -> Verdict:
 def risk_where_the_start_fails(context: Context) -> Verdict:
     """Linear losses of a mean so large that no output without data keeps the recursion (reduced noise)."""
     work, n = linear(3, 8, 0.98), 4096
-    found = risk_verdict(context, REDUCED_1, work, n, context.scale(200, 600), "linear, large mean")
-    return with_certified_noise(found, context, REDUCED_1, work, n)
+    verdict = risk_verdict(context, REDUCED_1, work, n, context.scale(200, 600), "linear, large mean")
+    return with_certified_noise(verdict, context, REDUCED_1, work, n)
 
 
 @check(
@@ -163,19 +163,19 @@ def printed_hypothesis_leaves_an_empty_phase(context: Context, *, point: str) ->
     users, samples, eps, q = PHASES[point]
     power = rational(q)
     last = (1 - 2**-power) * users * 2 ** (-power * (users.bit_length() - 1))
-    found = 100 * log_ratio(20 * users * samples, eps, 1e-6) / eps / last
+    value = 100 * log_ratio(20 * users * samples, eps, 1e-6) / eps / last
     # Evaluating the claim enforces the hypothesis.
     at = {"n": users, "m": samples, "d": 1, "q": power, "L": 1.0, "D": 1.0, "H": 0.0}
     allowed = stated("user_level/thm-b1@literal", epsilon=float(eps), delta=1e-6, **at)
     return accuracy.never_violated(
-        found,
+        value,
         allowed,
         statement="C/n_l <= 1",
         witness=lambda _: witnessed(
             "user_level/thm-b1@literal",
             "thm_b1_last_phase",
             allowed,
-            found,
+            value,
             n=users,
             m=samples,
             epsilon=eps,
@@ -207,17 +207,17 @@ def tail_line_at_small_delta(context: Context, *, log_10_delta: int) -> Verdict:
     """
     dlt, users, samples = 10.0**-log_10_delta, 10**6, 10
     at = {"n": users, "m": samples, "d": 1, "q": 0.07, "L": 1.0, "D": 1.0, "H": 0.0}
-    found = both_small_fails(users, samples, 1.0, dlt)
+    value = both_small_fails(users, samples, 1.0, dlt)
     allowed = stated("user_level/thm-b1@tail", delta=dlt, epsilon=1.0, **at)
     return accuracy.never_violated(
-        found,
+        value,
         allowed,
         statement="P(not both noises small) <= delta/(10 e^epsilon)",
         witness=lambda _: witnessed(
             "user_level/thm-b1@tail",
             "thm_b1_tail",
             allowed,
-            found,
+            value,
             n=users,
             m=samples,
             epsilon=1,
@@ -278,7 +278,7 @@ def privacy_survives_with_another_event(context: Context, *, point: str) -> Verd
     users, samples, eps, dlt = SURVIVAL[point]
     tail = math.exp(-log_ratio(20 * users * samples, eps, dlt))
     allowed = stated("user_level/thm-b1@corrected", n=users, m=samples, delta=dlt, epsilon=eps)
-    found = accuracy.never_violated(
+    verdict = accuracy.never_violated(
         [noise, exact, (2 * tail - tail**2) / allowed],
         1.0,
         statement="noise asked for over printed, exact delta over delta/n, P(not both small) over its bound, <= 1",
@@ -286,7 +286,7 @@ def privacy_survives_with_another_event(context: Context, *, point: str) -> Verd
         evidence="certificate",
     )
     numbers = {"noise asked for over printed": noise, "exact delta over delta/n": exact}
-    return replace(found, numbers=numbers)
+    return replace(verdict, numbers=numbers)
 
 
 @check("user_level/thm-b1@corrected", kind="privacy")
@@ -314,7 +314,7 @@ def recursion_against_its_closed_form(context: Context) -> Verdict:
         n = 10**exponent
         told = plain(10, 10, 1.0, 1 / (10 * n))
         algorithm = PhasedSGD(project=False)
-        found = bound_of("user_level/thm-b1@on-the-event", algorithm, told, n)
+        value = bound_of("user_level/thm-b1@on-the-event", algorithm, told, n)
         closed = stated(
             "user_level/thm-b1@derived",
             n=float(n),
@@ -328,8 +328,8 @@ def recursion_against_its_closed_form(context: Context) -> Verdict:
             L=1.0,
             H=1.0,
         )
-        ratios.append(found / closed)
-        points.append(Point(x=float(n), value=found, bound=closed))
+        ratios.append(value / closed)
+        points.append(Point(x=float(n), value=value, bound=closed))
     # Rounding of C and N_i moves the recursion a little; the sums of the claim run to infinity.
     off = max(abs(r - 1) for r in ratios[1:])
     said = f"recursion over closed form between {min(ratios):.4g} and {max(ratios):.4g}"
@@ -347,7 +347,7 @@ def closed_form_of_the_series(context: Context) -> Verdict:
 
     The largest n of l phases: there the bound of the last one is attained, and what the series has beyond is 10^-15.
     """
-    found, wanted = [], []
+    values, wanted = [], []
     for last, p, q, sizes in ((18, 3.1, 0.3, (7, 3, 0.5)), (30, 2.2, 0.15, (2, 40, 3.0)), (24, 2.6, 0.05, (1, 1, 9.0))):
         (samples, dims, eps), users, L, R = sizes, 2.0 ** (last + 1), 1.7, 0.6
         at = {"n": users, "m": samples, "d": dims, "epsilon": eps, "delta": 1e-7, "L": L, "D": R}
@@ -363,9 +363,9 @@ def closed_form_of_the_series(context: Context) -> Verdict:
             ):
                 rows[name].append(value)
         legs = stated_by_phases("user_level/thm-b1@on-the-event", rows, l=last, L=L, D=R, R=math.inf, d=dims)
-        found.append(unassumed("user_level/thm-b1@derived", **at, p=p, q=q))
+        values.append(unassumed("user_level/thm-b1@derived", **at, p=p, q=q))
         wanted.append(legs + 3 * L * R / (users * samples))
-    return agree(found, wanted, "closed form over the series", tolerance=1e-12)
+    return agree(values, wanted, "closed form over the series", tolerance=1e-12)
 
 
 def random_phases(context: Context, count: int) -> tuple[dict[str, list[float]], dict[str, float]]:
@@ -440,13 +440,13 @@ def smallest_n_of_theorem_b1(context: Context, *, setting: str) -> Verdict:
 
         numbers[f"smallest n {name}"] = crosses = crossing(bound)
         verdicts.append(judge_crossing(name, bound, crosses, reference))
-    found = combine(verdicts)
+    verdict = combine(verdicts)
     points = tuple(
         Point(x=10.0**k, value=linear_time_bound(10.0**k, m, d, eps, clipped=c), series=f"{setting}, {name}", bound=1.0)
         for c, name in ((False, "as printed"), (True, "with projection"))
         for k in range(6, 34, 3)
     )
-    return replace(found, numbers=numbers, points=points, axes=("n", "bound over LR"), **DASHED)
+    return replace(verdict, numbers=numbers, points=points, axes=("n", "bound over LR"), **DASHED)
 
 
 def _order(log_n: int, m: int, d: int) -> float:
@@ -476,10 +476,10 @@ def printed_algorithm_1_on_two_opposite_data_sets(context: Context, *, log_n: in
         both.append(0.5 - algorithm.execute(run, linear(d, m), data, np.zeros((1, d))) @ (sign * u))
     least = stated("user_level/thm-b1@travel", L=1.0, D=1.0, s=travel(log_n, m, d))
     covers = "the runs share their noise, projection does not expand, and a step moves by eta L at most"
-    found = accuracy.never_violated(
+    verdict = accuracy.never_violated(
         least, (both[0] + both[1]) / 2, statement="LR/2 - L s <= mean excess of the two", covers=covers,
         evidence="certificate",
     )  # fmt: skip
     rows = {f"least excess at n = 2^{k}": 0.5 - travel(k, m, d) for k in (20, 24, 30, 36)}
     over = {f"the same over the order, n = 2^{k}": (0.5 - travel(k, m, d)) / _order(k, m, d) for k in (20, 24, 30, 36)}
-    return replace(found, numbers={**found.numbers, **rows, **over})
+    return replace(verdict, numbers={**verdict.numbers, **rows, **over})

@@ -61,10 +61,10 @@ def moves_of_lemma_b2(context: Context, d: int, count: int = 60) -> Moves:
 @check("user_level/lem-b2@derived", kind="sensitivity", grid={"d": (1, 2)}, expect="consistent")
 def kept_mean_against_twelve_tau(context: Context, *, d: int) -> Verdict:
     """Brute force over clouds of 60 points with s >= 2C/3 on both sides: |difference| against 12 tau (1 + B)/C."""
-    found = moves_of_lemma_b2(context, d)
-    bound = stated_each("user_level/lem-b2@derived", tau=TAU, B=found.others.astype(float), C=60.0)
+    moves = moves_of_lemma_b2(context, d)
+    bound = stated_each("user_level/lem-b2@derived", tau=TAU, B=moves.others.astype(float), C=60.0)
     return accuracy.never_violated(
-        found.distance,
+        moves.distance,
         bound,
         statement="|kept mean - kept mean'| <= 12 tau (1 + B)/C",
         failure_probability=context.failure_probability,
@@ -74,13 +74,13 @@ def kept_mean_against_twelve_tau(context: Context, *, d: int) -> Verdict:
 @check("user_level/lem-b2@sharper", kind="sensitivity", grid={"d": (1, 2)}, expect="consistent")
 def kept_mean_against_six_tau(context: Context, *, d: int) -> Verdict:
     """The same against 6 tau (2 + B)/C, and against the step before it, by the realised sets."""
-    found = moves_of_lemma_b2(context, d)
-    bound = stated_each("user_level/lem-b2@sharper", tau=TAU, B=found.others.astype(float), C=60.0)
-    realised = 4 * TAU * (found.sides[0] / found.kept[0] + found.sides[1] / found.kept[1])
-    if not (found.kept[0].min() >= 40 and found.kept[1].min() >= 40):
-        return accuracy.never_violated(40.0, float(min(k.min() for k in found.kept)), statement="2C/3 <= |S|")
+    moves = moves_of_lemma_b2(context, d)
+    bound = stated_each("user_level/lem-b2@sharper", tau=TAU, B=moves.others.astype(float), C=60.0)
+    realised = 4 * TAU * (moves.sides[0] / moves.kept[0] + moves.sides[1] / moves.kept[1])
+    if not (moves.kept[0].min() >= 40 and moves.kept[1].min() >= 40):
+        return accuracy.never_violated(40.0, float(min(k.min() for k in moves.kept)), statement="2C/3 <= |S|")
     return accuracy.never_violated(
-        np.concatenate([found.distance, found.distance]),
+        np.concatenate([moves.distance, moves.distance]),
         np.concatenate([bound, realised]),
         statement="|kept mean - kept mean'| <= 6 tau (2 + B)/C and <= its realised form",
         failure_probability=context.failure_probability,
@@ -142,7 +142,7 @@ def gradient_steps_contract_up_to_two_over_beta(context: Context) -> Verdict:
 def printed_bound_with_constant_twenty(context: Context, *, T: int, d: int) -> Verdict:
     """Largest distance of 400 pairs of Huber runs against 20 eta L sqrt(T log(dT/zeta)) at zeta = 1/400."""
     work, step_size = TWO_RUNS["huber"](d)
-    found = distances(work, context, 400, T, step_size)
+    apart = distances(work, context, 400, T, step_size)
     bound = (
         20
         * float(
@@ -156,7 +156,7 @@ def printed_bound_with_constant_twenty(context: Context, *, T: int, d: int) -> V
         / math.sqrt(T)
     )
     return accuracy.never_violated(
-        found,
+        apart,
         bound,
         statement="distance <= 20 eta L sqrt(T log(dT/zeta))",
         failure_probability=context.failure_probability,
@@ -169,12 +169,12 @@ def difference_of_two_gradient_noises(context: Context) -> Verdict:
     p = 1e-3
     slope = 1 - 2 * p  # of the population loss at 10, minus that at -10
     noise_here, noise_there = 1 - (-slope), -1 - slope
-    found, claimed = (noise_here - noise_there) ** 2, stated("user_level/lem-b4@literal")
+    value, claimed = (noise_here - noise_there) ** 2, stated("user_level/lem-b4@literal")
     return accuracy.never_violated(
-        found,
+        value,
         claimed,
         statement="|g - grad F(x) - g' + grad F(y)|^2 <= 4 L^2",
-        witness=lambda _: witnessed("user_level/lem-b4@literal", "lem_b4", claimed, found, p="1/1000"),
+        witness=lambda _: witnessed("user_level/lem-b4@literal", "lem_b4", claimed, value, p="1/1000"),
     )
 
 

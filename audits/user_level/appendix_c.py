@@ -65,12 +65,12 @@ def bits_and_means_each_keep_their_half(context: Context, *, epsilon: float) -> 
 @check("user_level/thm-c1@tail", kind="privacy")
 def tail_of_the_query_noise(context: Context) -> Verdict:
     """P(|Lap(16/epsilon)| > K/20) at K = 500 log(n_i^2 m^2 e^epsilon/delta)/epsilon, in logarithms."""
-    found, wanted = [], []
+    values, wanted = [], []
     for users, samples, eps, dlt in itertools.product((1e3, 1e6), (1, 1e3), (0.1, 1.0, 10.0), (1e-6, 1e-20)):
         K = 500 * log_ratio(users**2 * samples**2, eps, dlt) / eps
-        found.append(math.log(2) + float(scipy.stats.laplace.logsf(K / 20, scale=16 / eps)))
+        values.append(math.log(2) + float(scipy.stats.laplace.logsf(K / 20, scale=16 / eps)))
         wanted.append(math.log(stated("user_level/thm-c1@tail", N=users, m=samples, epsilon=eps, delta=dlt)))
-    return agree(found, wanted, "log-probability")
+    return agree(values, wanted, "log-probability")
 
 
 @check("user_level/thm-c1@halt", kind="privacy", grid={"K": (20.0, 200.0, 2000.0)})
@@ -80,25 +80,25 @@ def probability_of_a_false_halt(context: Context, *, K: float) -> Verdict:
     def joint(x: float) -> float:
         return float(scipy.stats.laplace.pdf(x, scale=8) * scipy.stats.laplace.cdf(x - K / 5, scale=16))
 
-    found = sum(
+    total = sum(
         scipy.integrate.quad(joint, *ends, epsabs=0, epsrel=1e-11, limit=200)[0] for ends in ((-400, 0), (0, K / 5))
     )
-    found += scipy.integrate.quad(joint, K / 5, K / 5 + 400, epsabs=0, epsrel=1e-11, limit=200)[0]
-    return agree([found], [stated("user_level/thm-c1@halt", K=K, epsilon=1.0)], "P(halt)", tolerance=1e-7)
+    total += scipy.integrate.quad(joint, K / 5, K / 5 + 400, epsabs=0, epsrel=1e-11, limit=200)[0]
+    return agree([total], [stated("user_level/thm-c1@halt", K=K, epsilon=1.0)], "P(halt)", tolerance=1e-7)
 
 
 @check("user_level/thm-c1@literal", kind="privacy", expect="refuted")
 def printed_display_at_small_epsilon(context: Context) -> Verdict:
     """The additive terms over delta at epsilon = 0.01."""
-    found, claimed = (
+    value, claimed = (
         0.4 * (2 * math.exp(0.005) + 1) * math.exp(-0.01),
         stated("user_level/thm-c1@literal", epsilon=0.01),
     )
     return accuracy.never_violated(
-        found,
+        value,
         claimed,
         statement="4 T zeta (2 e^(epsilon/2) + 1) <= delta",
-        witness=lambda _: witnessed("user_level/thm-c1@literal", "thm_c1", claimed, found, epsilon="1/100"),
+        witness=lambda _: witnessed("user_level/thm-c1@literal", "thm_c1", claimed, value, epsilon="1/100"),
     )
 
 
@@ -121,14 +121,14 @@ def recomputed_display_is_half_of_delta(context: Context) -> Verdict:
 def printed_minibatch_against_the_proof(context: Context) -> Verdict:
     """K_1 at n = 10^6, m = 1, d = 10^12, epsilon = 1/2, delta = 10^-9, q = 1/20, T = 10^30, and the proof's need."""
     users, dims, steps = 10**6, 10**12, 10**30
-    found = printed_minibatch(first_phase(users, 0.05), 1, 0.5, 1e-9, steps)
+    value = printed_minibatch(first_phase(users, 0.05), 1, 0.5, 1e-9, steps)
     claimed = stated("user_level/thm-c1@dimension", n=users, m=1, d=dims, epsilon=0.5, delta=1e-9, q=0.05)
     at = {"n": users, "m": 1, "d": dims, "epsilon": "1/2", "delta": "1/1000000000", "q": "1/20", "T": steps}
     return accuracy.never_violated(
         claimed,
-        found,
+        value,
         statement="500 log(nmd e^epsilon/delta)/epsilon <= K_1",
-        witness=lambda _: witnessed("user_level/thm-c1@dimension", "thm_c1_dimension", claimed, found, **at),
+        witness=lambda _: witnessed("user_level/thm-c1@dimension", "thm_c1_dimension", claimed, value, **at),
     )
 
 
@@ -140,13 +140,13 @@ def sampled_users_given_the_bit(context: Context, *, epsilon: int) -> Verdict:
         score = 17 / 5 if 0 in some else 5.0
         tail = difference_of_laplace(abs(score - 4), 16 / epsilon, 8 / epsilon)
         passed[0 in some] += 1 - tail if score >= 4 else tail
-    found, claimed = passed[True] / sum(passed.values()), stated("user_level/thm-c1@conditional", K=5, N=10)
+    value, claimed = passed[True] / sum(passed.values()), stated("user_level/thm-c1@conditional", K=5, N=10)
     return accuracy.never_violated(
         claimed,
-        found,
+        value,
         statement="K/N <= P(sampled | the test passed)",
         witness=lambda _: witnessed(
-            "user_level/thm-c1@conditional", "thm_c1_conditional", claimed, found, N=10, K=5, epsilon=epsilon
+            "user_level/thm-c1@conditional", "thm_c1_conditional", claimed, value, N=10, K=5, epsilon=epsilon
         ),
     )
 
@@ -165,10 +165,10 @@ def kept_gradients_at_equal_radii(context: Context, *, d: int) -> Verdict:
     rng, K = context.rng(), 60
     points, moved = clouds(rng, context.scale(2000, 20_000), K, d)
     uniforms = rng.random(points.shape[:2])
-    found = coupled(points, moved, uniforms, score=2 * TAU, reach=2 * TAU, least=0.7)
+    moves = coupled(points, moved, uniforms, score=2 * TAU, reach=2 * TAU, least=0.7)
     return accuracy.never_violated(
-        found.distance,
-        8 * TAU * (1 + found.others) / np.maximum(*found.kept),
+        moves.distance,
+        8 * TAU * (1 + moves.others) / np.maximum(*moves.kept),
         statement="|kept mean - kept mean'| <= 8 tau (1 + B)/max(|S|, |S'|)",
         failure_probability=context.failure_probability,
     )
@@ -204,14 +204,14 @@ def noise_of_algorithm_2_at_usable_delta(context: Context) -> Verdict:
     edges = np.geomspace(1e-8, 1e-2, 49)
     cells = [asked_over_printed(10**6, 100, 1.0, *cell) for cell in itertools.pairwise(edges)]
     ends = "cells of delta, by their ends: B, log(8T/delta) and 1/epsilon_0 fall in delta, and so does sigma"
-    found = accuracy.never_violated(
+    verdict = accuracy.never_violated(
         [asked_over_printed(10**6, 100, 1.0, edge) for edge in edges], 1.0,
         statement="noise asked for over the printed one <= 1, 1e-8 <= delta <= 1e-2",
         covers=ends if max(cells) <= 1 else "", evidence="certificate", drawn=False,
     )  # fmt: skip
     runs_out = next(k for k in range(9, 300) if asked_over_printed(10**6, 100, 1.0, 10.0**-k) > 1)
-    numbers = {**found.numbers, "first 10^-k at which the argument runs out": runs_out}
-    return replace(found, numbers=numbers)
+    numbers = {**verdict.numbers, "first 10^-k at which the argument runs out": runs_out}
+    return replace(verdict, numbers=numbers)
 
 
 @check("user_level/lem-c2@literal", kind="sensitivity", grid={"K": (60, 600)}, expect="refuted")
@@ -221,13 +221,13 @@ def high_score_without_a_core(context: Context, *, K: int) -> Verdict:
     (near,) = neighbour_counts(np.repeat(spots, K // 6, axis=0)[None], (2.0 + 1e-9,))
     if not math.isclose(float(near.mean()), 2 * K / 3):
         return accuracy.never_violated(2 * K / 3, float(near.mean()), statement="2K/3 <= s")
-    found = float(inclusion(near).mean())
+    value = float(inclusion(near).mean())
     return accuracy.never_violated(
         stated("user_level/lem-c2@literal"),
-        found,
+        value,
         statement="2/3 <= mean share of kept points",
         witness=lambda _: witnessed(
-            "user_level/lem-c2@literal", "lem_c2", stated("user_level/lem-c2@literal"), found, K=K
+            "user_level/lem-c2@literal", "lem_c2", stated("user_level/lem-c2@literal"), value, K=K
         ),
     )
 
@@ -311,7 +311,7 @@ def phases_by_their_lemmas(context: Context, *, phases: int) -> Verdict:
     """Equation (15) from what the stages of each phase leave, the Lipschitz constant for the last distance, and the
     chance of a bad step: a false halt, and a user whom Theorem A.11 lets go far, at points that depend on him.
     """
-    found, wanted, rng = [], [], context.rng(phases)
+    values, wanted, rng = [], [], context.rng(phases)
     ranges = {
         "lambda": (0.02, 0.2), "n": (50, 900), "Delta": (1e-6, 10), "T": (5, 60), "K": (60, 300), "tau": (0.5, 2),
         "b": (0.1, 0.6),
@@ -330,9 +330,9 @@ def phases_by_their_lemmas(context: Context, *, phases: int) -> Verdict:
         total += at["L"] * (math.sqrt(squared) + at["D"] * min(1.0, bad))
         bias = stated("user_level/lem-d1@corrected", L=at["L"], r=0.05, d=1e15)
         for label, more in (("user_level/thm-c3@summed", 0.0), ("user_level/thm-d3@summed", 2 * bias)):
-            found.append(stated_by_phases(label, rows, **at, l=phases, **({"r": 0.05} if more else {})))
+            values.append(stated_by_phases(label, rows, **at, l=phases, **({"r": 0.05} if more else {})))
             wanted.append(min(at["L"] * at["D"], total + more))
-    return agree(found, wanted, "the bound over the sum of its phases", tolerance=1e-9)
+    return agree(values, wanted, "the bound over the sum of its phases", tolerance=1e-9)
 
 
 def far_user(tau: float, at: dict[str, float]) -> float:
@@ -363,18 +363,18 @@ def printed_minibatches_exceed_their_phase(context: Context, *, point: str) -> V
     """K_1/n_1 inside the hypotheses of Theorems 3.1 and C.3, q = 1/20, epsilon = 1."""
     users, samples, dims, digits, steps = MINIBATCHES[point]
     first, dlt = first_phase(users, 0.05), 10.0**-digits
-    found = printed_minibatch(first, samples, 1.0, dlt, steps) / first
+    value = printed_minibatch(first, samples, 1.0, dlt, steps) / first
     at = {"n": users, "m": samples, "d": dims, "epsilon": 1.0, "delta": dlt, "q": 0.05}
     claimed = stated("user_level/thm-c3@literal", **at)
     return accuracy.never_violated(
-        found,
+        value,
         claimed,
         statement="K_1 <= n_1",
         witness=lambda _: witnessed(
             "user_level/thm-c3@literal",
             "thm_c3_minibatch",
             claimed,
-            found,
+            value,
             n=users,
             m=samples,
             d=dims,
@@ -391,15 +391,15 @@ def printed_minibatches_miss_some_users(context: Context) -> Verdict:
     """K_1 T_1/n_1 at n = 10^16, m = d = 1, epsilon = 10^-7, delta = 1/(2n), T = 40."""
     users = 10**16
     first = first_phase(users, 0.05)
-    found = printed_minibatch(first, 1, 1e-7, 0.5 / users, 40) * 40 / first
+    value = printed_minibatch(first, 1, 1e-7, 0.5 / users, 40) * 40 / first
     parameters = {"n": users, "m": 1, "d": 1, "epsilon": "1/10000000", "delta": f"1/{2 * users}", "q": "1/20", "T": 40}
     at = {"n": users, "m": 1, "d": 1, "epsilon": 1e-7, "delta": 0.5 / users, "q": 0.05}
     claimed = stated("user_level/thm-c3@passes", **at)
     return accuracy.never_violated(
         claimed,
-        found,
+        value,
         statement="1 <= K_1 T_1/n_1",
-        witness=lambda _: witnessed("user_level/thm-c3@passes", "thm_c3_passes", claimed, found, **parameters),
+        witness=lambda _: witnessed("user_level/thm-c3@passes", "thm_c3_passes", claimed, value, **parameters),
     )
 
 
@@ -407,16 +407,16 @@ def printed_minibatches_miss_some_users(context: Context) -> Verdict:
 def union_over_the_steps(context: Context, *, T: int) -> Verdict:
     """T_1 delta at delta = 1/(2nm), n = 10^6, m = 100, against 1/(nm); the additive risk against 1/sqrt(nm)."""
     size = 10**8
-    found, claimed = T * 0.5 / size, stated("user_level/thm-c3@union", n=1e6, m=100.0, epsilon=1.0, delta=0.5 / size)
+    value, claimed = T * 0.5 / size, stated("user_level/thm-c3@union", n=1e6, m=100.0, epsilon=1.0, delta=0.5 / size)
     verdict = accuracy.never_violated(
-        found,
+        value,
         claimed,
         statement="T_1 delta <= 1/(nm)",
         witness=lambda _: witnessed(
-            "user_level/thm-c3@union", "thm_c3_union", claimed, found, n=10**6, m=100, delta=f"1/{2 * size}", T=T
+            "user_level/thm-c3@union", "thm_c3_union", claimed, value, n=10**6, m=100, delta=f"1/{2 * size}", T=T
         ),
     )
-    numbers = {**verdict.numbers, "additive risk over LR/sqrt(nm)": found * math.sqrt(size)}
+    numbers = {**verdict.numbers, "additive risk over LR/sqrt(nm)": value * math.sqrt(size)}
     return replace(verdict, numbers=numbers)
 
 
@@ -464,8 +464,8 @@ def recursion_where_it_says_something(context: Context) -> Verdict:
     bound, most = bound_of("user_level/thm-c3@summed", algorithm, problem(work), 800), top(work)
     if not bound < most:
         return undecided(f"the recursion gives {bound:.3g}, LR is {most:.3g}", "exact")
-    found = risk_verdict(context, algorithm, work, 800, context.scale(100, 150), "linear, large mean")
-    return with_certified_noise(found, context, algorithm, work, 800)
+    verdict = risk_verdict(context, algorithm, work, 800, context.scale(100, 150), "linear, large mean")
+    return with_certified_noise(verdict, context, algorithm, work, 800)
 
 
 FROM = dict(zip(SHAPES, (7.4e13, 1.4e11, 6.9e13, 7.7e14), strict=True))
@@ -481,7 +481,7 @@ def smallest_n_of_theorem_c3(context: Context, *, setting: str) -> Verdict:
         return accelerated_bound(x, m, d, eps)
 
     crosses = crossing(bound)
-    found = judge_crossing("Theorem C.3", bound, crosses, FROM[setting])
+    verdict = judge_crossing("Theorem C.3", bound, crosses, FROM[setting])
     points = tuple(Point(x=10.0**k, value=bound(10.0**k), series=setting, bound=1.0) for k in range(4, 28, 2))
     axes = ("n", "bound over LR")
-    return replace(found, numbers={"smallest n": crosses}, points=points, axes=axes, **DASHED)
+    return replace(verdict, numbers={"smallest n": crosses}, points=points, axes=axes, **DASHED)

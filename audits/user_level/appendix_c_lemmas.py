@@ -115,13 +115,13 @@ def error_halves_stage_by_stage(context: Context, *, V: float, halvings: int) ->
 @check("user_level/lem-c4@derived", kind="accuracy")
 def exponent_of_the_stages(context: Context) -> Verdict:
     """T noiseless steps prove an exponent of T sqrt(lambda/beta) log 2/(4 sqrt 2), 0.12 of the printed one (S18)."""
-    found = []
+    values = []
     for condition in (1e4, 1e6, 1e8):
         T = 50 * math.ceil(4 * math.sqrt(2 * condition))
         _, proved = stages(T, gap=1.0, variance=0.0, mu=1 / condition, smooth=1.0)
-        found.append(proved * math.log(2) / (T / math.sqrt(condition)))
+        values.append(proved * math.log(2) / (T / math.sqrt(condition)))
     # Stages are rounded up to whole steps: at most one in 566.
-    return agree(found, [math.log(2) / (4 * math.sqrt(2))] * 3, "exponent over T sqrt(lambda/beta)", 2e-3)
+    return agree(values, [math.log(2) / (4 * math.sqrt(2))] * 3, "exponent over T sqrt(lambda/beta)", 2e-3)
 
 
 @check("user_level/proc-ac-sa", kind="risk", grid={"T": (1, 5, 40, 200)})
@@ -212,13 +212,13 @@ def subset_variance(population: Array, K: int) -> float:
 @check("user_level/fact-eq-12@literal", kind="accuracy", expect="refuted")
 def printed_indicator_claims_zero_variance(context: Context) -> Verdict:
     """Two of the four values 1, -1, 1, -1: all subsets."""
-    found, claimed = subset_variance(np.array([1.0, -1.0, 1.0, -1.0]), 2), stated("user_level/fact-eq-12@literal")
+    value, claimed = subset_variance(np.array([1.0, -1.0, 1.0, -1.0]), 2), stated("user_level/fact-eq-12@literal")
     return accuracy.never_violated(
-        found,
+        value,
         claimed,
         statement="the variance is at most 1(K = n)/K times the spread",
         witness=lambda _: witnessed(
-            "user_level/fact-eq-12@literal", "eq_12", claimed, found, values=[1, -1, 1, -1], K=2
+            "user_level/fact-eq-12@literal", "eq_12", claimed, value, values=[1, -1, 1, -1], K=2
         ),
     )
 
@@ -227,9 +227,9 @@ def printed_indicator_claims_zero_variance(context: Context) -> Verdict:
 def variance_without_replacement(context: Context, *, N: int) -> Verdict:
     """All subsets of a drawn population, for every K: the exact finite-population factor."""
     population = context.rng().standard_normal(N)
-    found = [subset_variance(population, K) for K in range(1, N)]
+    values = [subset_variance(population, K) for K in range(1, N)]
     wanted = [stated("user_level/fact-eq-12@derived", K=K, N=N) for K in range(1, N)]
-    return agree(np.array(found) + 1, np.array(wanted) + 1, "one plus the variance factor")
+    return agree(np.array(values) + 1, np.array(wanted) + 1, "one plus the variance factor")
 
 
 PRIVATE = [(c, e, dl) for c in (2, 3, 5) for e in (0.0, 0.3, 1.0, 3.0) for dl in (0.0, 0.01, 0.2)]
@@ -259,8 +259,8 @@ def worst_private_point(choices: int, epsilon: float, delta: float) -> float:
         row[start : start + c] = 1
         rows.append(row)
         limits.append(delta)
-    found = scipy.optimize.linprog(cost, np.array(rows), np.array(limits), equal, np.ones(c), bounds=(0, None))
-    return -float(found.fun)
+    optimum = scipy.optimize.linprog(cost, np.array(rows), np.array(limits), equal, np.ones(c), bounds=(0, None))
+    return -float(optimum.fun)
 
 
 @check("user_level/fact-dp-stability", kind="accuracy")
@@ -294,12 +294,12 @@ def minimiser_moves_by_its_bound(context: Context) -> Verdict:
         return regularised_erm(work, Sample(data, np.ones((1, N))), np.zeros((1, 2)), weight)
 
     bound = stated("user_level/proc-rerm", L=1.0, lambda_=weight, N=N)
-    found = stability.search(
+    search = stability.search(
         stability.of_map(argmin, bound), UserRecords(BallRecords(1.0, 2), 1), N, chains=16,
         steps=context.scale(10, 40), seed=context.seed,
     )  # fmt: skip
     # The gap allowed, 1e-10 L R, is a distance of up to sqrt(2e-8/weight) at R = 100.
-    return stability.verdict(found, certificate=Certificate(1.0, "strong convexity: 2L/(lambda N)"))
+    return stability.verdict(search, certificate=Certificate(1.0, "strong convexity: 2L/(lambda N)"))
 
 
 @check("user_level/proc-rerm", kind="risk")
@@ -308,9 +308,9 @@ def minimiser_is_the_closed_form(context: Context) -> Verdict:
     work, trials, weight = quadratic(3, 4), 50, 0.7
     values = work.rows(context.rng("data"), trials, 5)
     centre = 0.5 * context.rng("centre").standard_normal((trials, 3))
-    found = regularised_erm(work, Sample(values, np.ones((1, 5))), centre, weight)
+    entries = regularised_erm(work, Sample(values, np.ones((1, 5))), centre, weight)
     wanted = work.project((values.mean(axis=(1, 2)) + weight * centre) / (1 + weight))
-    gap = (1 + weight) / 2 * ((found - wanted) ** 2).sum(axis=1)
+    gap = (1 + weight) / 2 * ((entries - wanted) ** 2).sum(axis=1)
     return accuracy.never_violated(
         gap, 1e-10 * top(work), statement="gap <= 1e-10 L R", tolerance=1e-3,
         covers="strong convexity bounds the squared distance to the closed form by the gap",

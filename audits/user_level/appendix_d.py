@@ -92,14 +92,14 @@ def curvature_of_smoothed_kinks(context: Context) -> Verdict:
     """
     dims = np.arange(1, context.scale(200, 2000))
     log_ball = scipy.special.gammaln(dims / 2 + 1) - scipy.special.gammaln((dims + 1) / 2) - math.log(math.pi) / 2
-    found = 2 * np.exp(log_ball)
+    value = 2 * np.exp(log_ball)
     bound = stated_each("user_level/lem-d1", L=1.0, d=dims.astype(float), r=1.0)
     stated_ = explicit_of("user_level/lem-d1")
     room = stated_.subs({s: 1 for s in stated_.free_symbols if s != d}) ** 2 - 4 / sp.pi * (d + 1) / 2
     at_two, slope = room.subs(d, 2), sp.diff(room, d)
     every = proved({"linear in d": room - at_two - slope * (d - 2)}, {"at d = 2": at_two, "slope": slope})
     return accuracy.never_violated(
-        found, bound, statement="curvature of |<u, x>| <= L sqrt(d)/r", drawn=False,
+        value, bound, statement="curvature of |<u, x>| <= L sqrt(d)/r", drawn=False,
         covers=where_proved(every, "closed forms; Wendel's inequality proves it for every d from 2 on"),
     )  # fmt: skip
 
@@ -117,12 +117,12 @@ def smoothness_on_the_line_is_exact(context: Context) -> Verdict:
 @check("user_level/lem-d1@literal", kind="accuracy", expect="refuted")
 def smoothing_does_not_lower_a_convex_function(context: Context) -> Verdict:
     """f = |x|, r = 1 at 0: the mean of |y| over [-1, 1] by quadrature, against f(0) = 0."""
-    found, claimed = scipy.integrate.quad(abs, -1, 1, points=[0])[0] / 2, stated("user_level/lem-d1@literal")
+    value, claimed = scipy.integrate.quad(abs, -1, 1, points=[0])[0] / 2, stated("user_level/lem-d1@literal")
     return accuracy.never_violated(
-        found,
+        value,
         claimed,
         statement="f_r(0) <= f(0)",
-        witness=lambda _: witnessed("user_level/lem-d1@literal", "lem_d1", claimed, found, r=1),
+        witness=lambda _: witnessed("user_level/lem-d1@literal", "lem_d1", claimed, value, r=1),
     )
 
 
@@ -165,12 +165,12 @@ def hypotheses_of_lemma_d2_give_the_counts(context: Context) -> Verdict:
 @check("user_level/lem-d2@literal", kind="privacy", expect="refuted")
 def minibatch_with_constant_one_halts(context: Context) -> Verdict:
     """P(halt) of one step at full score with K = log(nmd e^epsilon/delta)/epsilon, the logarithm being 40."""
-    found, claimed = difference_of_laplace(40 / 5, 16.0, 8.0), stated("user_level/lem-d2@literal", delta=1e-6)
+    value, claimed = difference_of_laplace(40 / 5, 16.0, 8.0), stated("user_level/lem-d2@literal", delta=1e-6)
     return accuracy.never_violated(
-        found,
+        value,
         claimed,
         statement="P(halt at one step) <= delta",
-        witness=lambda _: witnessed("user_level/lem-d2@literal", "lem_d2", claimed, found, log=40, delta="1/1000000"),
+        witness=lambda _: witnessed("user_level/lem-d2@literal", "lem_d2", claimed, value, log=40, delta="1/1000000"),
     )
 
 
@@ -234,15 +234,15 @@ def lambda_without_its_private_part(context: Context, *, d: int) -> Verdict:
     """
     users, samples, dlt = 10**6, 10, 1e-8
     part = d / (users**2 * samples) / (1 / math.sqrt(users * samples))
-    found = part / (math.sqrt(d) / (users * math.sqrt(samples)))
+    value = part / (math.sqrt(d) / (users * math.sqrt(samples)))
     at = {"n": users, "m": samples, "d": d, "epsilon": 1.0, "delta": dlt, "q": math.log2(1 + 1 / math.log2(users))}
     claimed = stated("user_level/thm-d3@literal", **at)
     return accuracy.never_violated(
-        found,
+        value,
         claimed,
         statement="the private part of (18) <= its stated value",
         witness=lambda _: witnessed(
-            "user_level/thm-d3@literal", "thm_d3_lambda", claimed, found, n=users, m=samples, d=d, epsilon=1,
+            "user_level/thm-d3@literal", "thm_d3_lambda", claimed, value, n=users, m=samples, d=d, epsilon=1,
             delta="1/100000000",
         ),
     )  # fmt: skip

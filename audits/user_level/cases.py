@@ -105,13 +105,13 @@ def counted(algorithm: Any, work: Any, told: Problem, n: int, seed: int) -> tupl
 def promised(algorithm: Any, told: Problem, n: int, **numbers: Any) -> Verdict:
     """The account of a plan against the promise; says how much of the plan is sampled, which is what decides it."""
     plan = algorithm.schedule(told, n)
-    found = judge_account(account(plan, n), told.privacy)
+    verdict = judge_account(account(plan, n), told.privacy)
     batched = [phase for phase in plan.phases if isinstance(phase, Batches)]
     sampled, count = sum(not phase.whole for phase in batched), len(plan.phases)
     said = f"{sampled} of {count} phases are sampled" if sampled else f"full batches only, in all {count} phases"
     said = said if batched else f"{count} phases"
     more = {"phases": count, "sampled phases": sampled, "n": n, **numbers}
-    return replace(found, reason=f"{found.reason} ({said})", numbers={**found.numbers, **more})
+    return replace(verdict, reason=f"{verdict.reason} ({said})", numbers={**verdict.numbers, **more})
 
 
 SUMMED = {
@@ -130,15 +130,15 @@ def risk_verdict(context: Context, algorithm: Any, work: Any, n: int, trials: in
     told = problem(work)
     values = risk.excess_risks(algorithm, work, told, n, trials, context.seed, context.label, series, n)
     bound, most = bound_of(SUMMED[algorithm.label], algorithm, told, n), top(work)
-    found = risk.expectation(
+    verdict = risk.expectation(
         values, bound, context.failure_probability, limit=most, x=float(n), series=f"{series}, {REDUCED}"
     )
     assert algorithm.schedule(told, n).claimed is None, "a run whose noise is called reduced has a promise"
-    found = told_apart(found, work, bound)
-    return with_budget(replace(found, numbers={**found.numbers, "LR": most}), algorithm, told, n)
+    verdict = told_apart(verdict, work, bound)
+    return with_budget(replace(verdict, numbers={**verdict.numbers, "LR": most}), algorithm, told, n)
 
 
-def with_certified_noise(found: Verdict, context: Context, algorithm: Any, work: Any, n: int) -> Verdict:
+def with_certified_noise(verdict: Verdict, context: Context, algorithm: Any, work: Any, n: int) -> Verdict:
     """Why the noise is reduced: the same run at the least noise that is certified, against the start, which reads no
     data. The test's noise is raised to where its bits leave a part of the budget to the gradients or iterates.
     """
@@ -148,7 +148,7 @@ def with_certified_noise(found: Verdict, context: Context, algorithm: Any, work:
     left = float(values.mean()) / start
     said = f"at the least noise that is certified, c_noise = {private.c_noise:.3g}, it is {left:.3g} of the start's"
     numbers = {"c_noise that is certified": private.c_noise, "mean over the start's at that noise": left}
-    return replace(found, reason=f"{found.reason}; {said}", numbers={**found.numbers, **numbers})
+    return replace(verdict, reason=f"{verdict.reason}; {said}", numbers={**verdict.numbers, **numbers})
 
 
 def stated_each(label: str, **values: Any) -> Array:
@@ -331,16 +331,16 @@ def gradients_refuted(label: str, verifier: str, place: str) -> Verdict:
     at = {"n": float(users), "m": float(samples), "d": 1.0, "epsilon": eps, "delta": dlt}
     claimed = constant * log_ratio(float(users * samples), eps, dlt) ** power
     claimed *= stated(label, **at, q=first_steps(users, samples, eps)[1])
-    found = fewest_gradients(users, samples, eps, dlt)
+    value = fewest_gradients(users, samples, eps, dlt)
     parameters: dict[str, Any] = {
         "n": users, "m": samples, "d": 1, "epsilon": f"1/{inverse}", "delta": f"1/{2 * users * samples}",
         "constant": constant, "power": power,
     }  # fmt: skip
     verdict = accuracy.never_violated(
-        found,
+        value,
         claimed,
         statement=f"gradients <= {constant:,} log^{power} times the stated order at {place}",
-        witness=lambda _: witnessed(label, verifier, claimed, found, **parameters),
+        witness=lambda _: witnessed(label, verifier, claimed, value, **parameters),
     )
     numbers = {**verdict.numbers, **{f"growth exponent of the quotient along m = n^{k}": growth(k) for k in (4, 10)}}
     return replace(
@@ -435,12 +435,12 @@ def pulls(one: Instance) -> list[AxialPull]:
     of group privacy has a single average.
     """
     work: SignBowl = one.work.each
-    found = []
+    axial_pulls = []
     for phase in phases(one):
         keep, variance = averaged_descent(phase.eta * work.curvature, float(phase.steps))
         drawn = work.deviation * math.sqrt(variance / getattr(phase, "groups", 1))
-        found.append(AxialPull(keep, work.best, math.hypot(drawn, phase.sigma), phase.sigma))
-    return found
+        axial_pulls.append(AxialPull(keep, work.best, math.hypot(drawn, phase.sigma), phase.sigma))
+    return axial_pulls
 
 
 IN_CLOSED_FORM = Axial(pulls, 4_000)

@@ -154,12 +154,12 @@ def fair(dimension: int, reach: float) -> LinearMean:
 def distances(work: Any, context: Context, trials: int, steps: int, step_size: float, *key: Any) -> Array:
     """Distances of the two averages, in units of eta L sqrt T: (trials,)."""
     dimension, L = work.constants.d, work.constants.lipschitz(2.0)
-    found = []
+    values = []
     for rng, many in context.chunks(trials, 2 * steps * dimension, *key):
         samples = work.rows(rng, many, 2 * steps).reshape(many, 2, steps, dimension)
         ends = sgd(work, samples, step_size, np.zeros((1, dimension)))
-        found.append(np.linalg.norm(ends[:, 0] - ends[:, 1], axis=-1) / (step_size * L * math.sqrt(steps)))
-    return np.concatenate(found)
+        values.append(np.linalg.norm(ends[:, 0] - ends[:, 1], axis=-1) / (step_size * L * math.sqrt(steps)))
+    return np.concatenate(values)
 
 
 TWO_RUNS = {

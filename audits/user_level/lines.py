@@ -73,9 +73,9 @@ class Tape:
         self.live = self.live & where
 
     def projected(self, work: Any, point: Array) -> Array:
-        found = np.asarray(work.project(point))
-        self.met["projections"] += int((np.abs(found - point).max(axis=-1) > 1e-9).sum())
-        return found
+        values = np.asarray(work.project(point))
+        self.met["projections"] += int((np.abs(values - point).max(axis=-1) > 1e-9).sum())
+        return values
 
     def kept_mean(self, points: Array, near: Array, fallback: Array) -> Array:
         """Each point with the printed probability of its h_j, by a coin of its own: (trials, C, d) -> (trials, d)."""
@@ -86,13 +86,13 @@ class Tape:
         self.met[EMPTY] += int((~keep.any(axis=1))[self.live].sum())
         return np.stack([p[k].mean(axis=0) if k.any() else f for p, k, f in zip(points, keep, fallback, strict=True)])
 
-    def judged(self, found: Array, answer: Array, devices: tuple[str, ...]) -> Verdict:
+    def judged(self, values: Array, answer: Array, devices: tuple[str, ...]) -> Verdict:
         """Every core of a live trial and every answer against the lines, on a run in which all these devices acted."""
         idle = [name for name in devices if not self.met[name]]
         if idle or self._coins or self._entries:
             left = f"{len(self._coins)} coins and {len(self._entries)} releases more than the lines have"
             return undecided(f"no {', no '.join(idle)} in this run", "exact") if idle else differs(left, "exact")
-        pairs = [*self._pairs, (found, answer)]
+        pairs = [*self._pairs, (values, answer)]
         left, right = (np.concatenate([np.ravel(pair[side]) for pair in pairs]) for side in (0, 1))
         off = (left - right) / (1 + np.abs(right))
         return agree(1 + off, np.ones(len(off)), "every core and the answer over the line's", tolerance=1e-9)
@@ -111,15 +111,15 @@ def replayed(
     start = work.project(np.broadcast_to(0.3 / np.arange(1, told.constants.d + 1), (1, told.constants.d)))
     plan = algorithm.schedule(told, n)
     run: Run[Any] = Run(plan, trials, context.rng("run"))
-    found = np.asarray(algorithm.execute(run, work, Fixed(values), start))
+    entries = np.asarray(algorithm.execute(run, work, Fixed(values), start))
     tape = Tape(run)
     try:
         answer = lines(tape, work, plan, values, np.broadcast_to(start, (trials, start.shape[1])))
     except OtherLine as error:
         return differs(str(error), "exact")
-    if found.shape != answer.shape:
-        return differs(f"the answer has the shape {found.shape}, that of the lines {answer.shape}", "exact")
-    return tape.judged(found, answer, devices)
+    if entries.shape != answer.shape:
+        return differs(f"the answer has the shape {entries.shape}, that of the lines {answer.shape}", "exact")
+    return tape.judged(entries, answer, devices)
 
 
 def three_kinds(rng: Rng, trials: int, n: int, m: int, middle: float) -> Array:
@@ -236,8 +236,8 @@ def _tested_mean(tape: Tape, row: Batches, name: str, gradients: Array, near: Ar
 
 def one_phase(tape: Tape, work: Any, plan: Any, values: Array, start: Array) -> Array:
     """Algorithm 2 by itself."""
-    found = algorithm_2(tape, work, plan.phases[0], "", values, start)
-    return np.where(tape.live[:, None], found, start)
+    entries = algorithm_2(tape, work, plan.phases[0], "", values, start)
+    return np.where(tape.live[:, None], entries, start)
 
 
 def algorithm_3(tape: Tape, work: Any, plan: Any, values: Array, start: Array, prefix: str = "") -> Array:

@@ -83,9 +83,9 @@ def diameter_and_lipschitz_constant_of_linear_losses(context: Context, *, d: int
     pairs = np.stack([records[:, None] + 0 * records[None], records[None] + 0 * records[:, None]], axis=-2)
     own = np.linalg.norm(users.gradient(corners[0], pairs.reshape(-1, 2, d)), axis=-1)
     longest = np.linalg.norm(corners[:, None] - corners[None], axis=-1).max()
-    found = [float(np.linalg.norm(records, axis=1).max()), float(longest), float(own.max())]
+    values = [float(np.linalg.norm(records, axis=1).max()), float(longest), float(own.max())]
     said = [work.constants.lipschitz(2.0), work.constants.diameter(2.0), users.constants.lipschitz(2.0)]
-    return agree(found, said, "L, R and the users' L by enumeration", tolerance=1e-12)
+    return agree(values, said, "L, R and the users' L by enumeration", tolerance=1e-12)
 
 
 @check("user_level/asm-1-2", kind="symbolic", grid={"d": (2, 6)})
@@ -121,7 +121,7 @@ def hard(v: Array, samples: int) -> LinearMean:
 
 def averaged_risks(context: Context, samples: int, d: int, who: str) -> Array:
     """Excess risks of an algorithm over fair v: (trials,)."""
-    found, rng = [], context.rng(who)
+    arrays, rng = [], context.rng(who)
     for _ in range(context.scale(100, 1000)):
         v = np.where(rng.random(d) < 0.5, -1.0, 1.0)
         work = hard(v, samples)
@@ -132,8 +132,8 @@ def averaged_risks(context: Context, samples: int, d: int, who: str) -> Array:
         else:
             rows = work.rows(rng, 8, samples).reshape(8, 1, samples, d)
             points = sgd(work, rows, 1 / math.sqrt(samples), np.zeros((1, d)))[:, 0]
-        found.append(work.excess_risk(points))
-    return np.concatenate(found)
+        arrays.append(work.excess_risk(points))
+    return np.concatenate(arrays)
 
 
 def direct_total_variation(samples: int) -> mpmath.mpf:
@@ -242,9 +242,9 @@ def bayes_risk_tends_to_its_limit(context: Context) -> Verdict:
     """nm (1 - TV)/2 over sqrt(nm): within 2/sqrt(nm) of the stated limit 0.1587, for nm up to 10^6."""
     facts = []
     for samples in (100, 101, 10_000, 10_001, 10**6):
-        found = (1 - total_variation(samples)) / (2 * math.sqrt(samples))
+        value = (1 - total_variation(samples)) / (2 * math.sqrt(samples))
         claimed = stated("user_level/fact-lower-bound@derived", n=samples, m=1.0, L=1.0, D=1.0)
-        facts.append(Fact(f"Bayes risk at nm = {samples:,}", found, "=", claimed, 2 / math.sqrt(samples)))
+        facts.append(Fact(f"Bayes risk at nm = {samples:,}", value, "=", claimed, 2 / math.sqrt(samples)))
     facts.append(
         Fact(
             "limit",
@@ -306,8 +306,8 @@ def baseline_is_private(context: Context, *, m: int, epsilon: float) -> Verdict:
     composed = compose(plan, {plan.releases[0].name: plan.phases[0].moves})
     claimed = plan.claimed
     assert claimed is not None
-    found = privacy.judge(composed, claimed, covers="non-expansive steps; every phase has the same quotient")
-    return replace(found, numbers={**found.numbers, "by the accountant": account(plan, n).epsilon(delta)})
+    verdict = privacy.judge(composed, claimed, covers="non-expansive steps; every phase has the same quotient")
+    return replace(verdict, numbers={**verdict.numbers, "by the accountant": account(plan, n).epsilon(delta)})
 
 
 @check("user_level/proc-group-privacy", kind="sensitivity", grid={"loss": tuple(WORKLOADS)})
@@ -317,11 +317,11 @@ def baseline_moves_by_its_claim(context: Context, *, loss: str) -> Verdict:
     work = WORKLOADS[loss](d, m)
     radius = {"linear": 1.0, "quadratic": 0.5, "huber": math.sqrt(d)}[loss]
     case = Case(GroupPrivacy(eta=0.2), work, problem(work))
-    found = sensitivity.search(
+    search = sensitivity.search(
         case, UserRecords(BallRecords(radius, d), m), n, chains=16, steps=context.scale(8, 40), seed=context.seed
     )
     proof = sensitivity.Certificate(1.0, "steps of at most 2/beta do not expand; m samples, one after the other")
-    return sensitivity.judge(found, certificate=proof)
+    return sensitivity.judge(search, certificate=proof)
 
 
 @check("user_level/proc-group-privacy", kind="accuracy")
@@ -337,10 +337,10 @@ def lines_of_the_baseline(context: Context) -> Verdict:
 def baseline_takes_linear_time(context: Context, *, n: int) -> Verdict:
     """Gradients of a run, sample by sample, at most nm."""
     work = linear(2, 5)
-    found, planned = counted(GroupPrivacy(), work, problem(work), n, context.seed)
-    if found != planned:
-        return differs(f"{found:g} counted, {planned} planned", "counted")
-    return runtime.verdict(found, float(n * 5), x=float(n))
+    value, planned = counted(GroupPrivacy(), work, problem(work), n, context.seed)
+    if value != planned:
+        return differs(f"{value:g} counted, {planned} planned", "counted")
+    return runtime.verdict(value, float(n * 5), x=float(n))
 
 
 @check(
@@ -358,8 +358,8 @@ def risk_of_the_baseline(context: Context, *, loss: str, n: int) -> Verdict:
     told = problem(work, 4.0)
     values = risk.excess_risks(GroupPrivacy(), work, told, n, context.scale(300, 1500), context.seed, loss, n)
     bound, most = bound_of("user_level/proc-group-privacy@summed", GroupPrivacy(), told, n), top(work)
-    found = risk.expectation(values, bound, context.failure_probability, limit=most, x=float(n), series=loss)
-    return told_apart(found, work, bound)
+    verdict = risk.expectation(values, bound, context.failure_probability, limit=most, x=float(n), series=loss)
+    return told_apart(verdict, work, bound)
 
 
 PRIOR = ("user_level/fact-prior-rates",)
@@ -427,11 +427,11 @@ def group_privacy_by_composition(context: Context) -> Verdict:
 
     The chain P_0, ..., P_m with P_j = e^(eps/m) P_{j+1} + delta_0 on an event attains the geometric sum.
     """
-    found, wanted = [], []
+    values, wanted = [], []
     for samples, eps in ((2, 1.0), (10, 0.5), (100, 3.0)):
         delta_0, p = 1e-9, 0.0
         for _ in range(samples):  # from the last neighbour, on which the event has probability 0
             p = math.exp(eps / samples) * p + delta_0
-        found.append(p / delta_0)
+        values.append(p / delta_0)
         wanted.append(stated("user_level/proc-group-privacy@derived", epsilon=eps, m=samples))
-    return agree(found, wanted, "delta over delta_0")
+    return agree(values, wanted, "delta over delta_0")

@@ -165,11 +165,11 @@ def movement_of_planted_iterates(context: Context, *, kind: str) -> Verdict:
     reach = first.eta * (first.steps - 1) / 2
     positions = _planted_positions(kind, C, first.tau, reach)
     data, other = (planted(values, schedule, 2) for values in positions)
-    found = sensitivity.failures(
+    fields = sensitivity.failures(
         Case(algorithm, work, told, schedule=schedule), data, other, context.scale(400, 3000), context.seed,
         context.failure_probability,
     )  # fmt: skip
-    verdict = found["phase 1/mean"]
+    verdict = fields["phase 1/mean"]
     worst = (
         Case(algorithm, work, told, schedule=schedule).replay(data, other, 400, context.seed).ratios()["phase 1/mean"]
     )
@@ -190,8 +190,8 @@ def halting_bit_of_two_clusters(context: Context, *, C: int) -> Verdict:
         cloud, moved = np.zeros((1, C, 1)), np.zeros((1, C, 1))
         cloud[0, k:] = moved[0, k - 1 :] = 9.0
         p, q = (passes(float(concentration_score(points, 1.0)[0])) for points in (cloud, moved))
-        found = exact_epsilon([p, 1 - p], [q, 1 - q])
-        worst, at = (found, k) if found > worst else (worst, at)
+        value = exact_epsilon([p, 1 - p], [q, 1 - q])
+        worst, at = (value, k) if value > worst else (worst, at)
     claimed = noise.pure(2 * (C - 1) / C)
     verdict = accuracy.never_violated(
         [worst, claimed], [claimed, epsilon / 4], statement="epsilon of the bit <= 2(C - 1)/C eps/20 <= eps/4",
@@ -259,21 +259,21 @@ def exact_epsilon_of_planted_pairs(context: Context, *, pair: str) -> Verdict:
     first, second = (_mixture(values, sigma) for values in (positions, moved))
     centre = sorted({round(c, 6) for _, c in (*first[1], *second[1])})
     ends = (centre[0] - 12 * sigma, centre[-1] + 12 * sigma)
-    found = exact_epsilon(first[0], second[0], delta / 2, support=ends, breakpoints=())
+    value = exact_epsilon(first[0], second[0], delta / 2, support=ends, breakpoints=())
     share = epsilon / 4
     verdict = accuracy.never_violated(
-        [found], [share], statement="epsilon of the mean <= eps/4 at delta/2", covers="this pair", evidence="exact"
+        [value], [share], statement="epsilon of the mean <= eps/4 at delta/2", covers="this pair", evidence="exact"
     )
     numbers = {
         **verdict.numbers,
-        "epsilon": found,
+        "epsilon": value,
         "components": len(first[1]) + len(second[1]),
         "noise over tau": sigma,
     }
-    said = f"epsilon {found:.4g} of {share:g} for this pair; other pairs rest on the certificate"
+    said = f"epsilon {value:.4g} of {share:g} for this pair; other pairs rest on the certificate"
     if verdict.outcome == "holds":
         seen = f"an epsilon of the noisy mean above {share:g} at this pair"
-        return consistent(said, "exact", numbers=numbers, notices=seen, severity=found / share)
+        return consistent(said, "exact", numbers=numbers, notices=seen, severity=value / share)
     return replace(verdict, numbers=numbers)
 
 
@@ -281,10 +281,10 @@ def exact_epsilon_of_planted_pairs(context: Context, *, pair: str) -> Verdict:
 def counted_gradients_of_phased_sgd(context: Context, *, n: int) -> Verdict:
     """Gradients of a run, sample by sample: as the schedule says, and at most nm (reduced noise)."""
     work = linear(3, 4)
-    found, planned = counted(REDUCED_1, work, problem(work), n, context.seed)
-    if found != planned:
-        return differs(f"{found:g} gradients counted, the schedule says {planned}", "counted")
-    verdict = runtime.verdict(found, stated("user_level/alg-1", n=n, m=4), x=float(n), series=REDUCED)
+    value, planned = counted(REDUCED_1, work, problem(work), n, context.seed)
+    if value != planned:
+        return differs(f"{value:g} gradients counted, the schedule says {planned}", "counted")
+    verdict = runtime.verdict(value, stated("user_level/alg-1", n=n, m=4), x=float(n), series=REDUCED)
     return with_budget(verdict, REDUCED_1, problem(work), n)
 
 
@@ -312,23 +312,23 @@ def removal_never_acts_at_printed_constants(context: Context) -> Verdict:
             right.append(phase.tau)
             if phase.i == 1:
                 numbers[f"movement over the certified one, {name}"] = reach / phase.groups / phase.moves
-    found = accuracy.never_violated(
+    verdict = accuracy.never_violated(
         left, right, statement="eta L (T - 1) <= tau", evidence="certificate",
         covers="every phase of four sizes; Lipschitz losses cannot move farther",
     )  # fmt: skip
-    return replace(found, numbers={**found.numbers, **numbers})
+    return replace(verdict, numbers={**verdict.numbers, **numbers})
 
 
 @check("user_level/alg-1@derived", kind="runtime", also=("user_level/alg-1",))
 def nearly_every_sample_once(context: Context) -> Verdict:
     """Many phases of two groups: the gradients come within a hundredth of 2^-q nm, and of nm itself at q = 1/100."""
-    told, n, m, found, wanted = plain(3, 7), 10**10, 7, [], []
+    told, n, m, values, wanted = plain(3, 7), 10**10, 7, [], []
     for q, phases in ((1.0, 12), (0.3, 40), (0.01, 1000)):
-        found.append(PhasedSGD(q=q, p=0.1, groups=2, phases=phases).schedule(told, n).gradients / (n * m))
+        values.append(PhasedSGD(q=q, p=0.1, groups=2, phases=phases).schedule(told, n).gradients / (n * m))
         wanted.append(stated("user_level/alg-1@derived", q=q))
-    found.append(found[-1] * n * m)
+    values.append(values[-1] * n * m)
     wanted.append(stated("user_level/alg-1", n=n, m=m))
-    return agree(found, wanted, "gradients over nm, and over 1", tolerance=0.01)
+    return agree(values, wanted, "gradients over nm, and over 1", tolerance=0.01)
 
 
 @check("user_level/alg-1@derived", kind="runtime", grid={"size": tuple(PHASED_SIZES)})
@@ -372,13 +372,13 @@ def noise_of_the_first_phase_against_the_diameter(context: Context) -> Verdict:
     steps = (1 - 2**-power) * users * 2**-power * samples / (100 * log)
     eta = 2**-p / math.sqrt(dims * samples * users)
     tau = 1000 * eta * math.sqrt(steps) * math.log(users * dims * samples)
-    found = math.sqrt(dims) * tau * math.log(users / dlt) ** 2 / log
+    value = math.sqrt(dims) * tau * math.log(users / dlt) ** 2 / log
     claimed = stated("user_level/alg-1@literal")
     return accuracy.never_violated(
-        found,
+        value,
         claimed,
         statement="sqrt(d) sigma_1 <= R",
-        witness=lambda _: witnessed("user_level/alg-1@literal", "alg_1", claimed, found, **RATIONALS),
+        witness=lambda _: witnessed("user_level/alg-1@literal", "alg_1", claimed, value, **RATIONALS),
     )
 
 
@@ -388,8 +388,8 @@ def planned_noise_over_the_radius(context: Context, *, epsilon: float, d: int) -
     users, samples, dlt = 400_000, 10, 1e-6
     rows = PhasedSGD().schedule(plain(d, samples, epsilon, dlt), users).phases
     wanted = stated("user_level/alg-1@corrected", n=users, m=samples, d=d, epsilon=epsilon, delta=dlt)
-    found = [math.sqrt(d) * row.sigma / row.tau / wanted for row in rows]
-    return agree(found, np.ones(len(found)), "sqrt(d) sigma_i/tau_i over the claim", tolerance=1 / rows[0].groups)
+    values = [math.sqrt(d) * row.sigma / row.tau / wanted for row in rows]
+    return agree(values, np.ones(len(values)), "sqrt(d) sigma_i/tau_i over the claim", tolerance=1 / rows[0].groups)
 
 
 @check("user_level/thm-2-1", kind="symbolic")
@@ -443,7 +443,7 @@ def proved_rate_against_the_printed_one(context: Context) -> Verdict:
 @check("user_level/claim-2-2", kind="symbolic", also=("user_level/fact-prior-rates@bs23-smoothness",))
 def smoothness_at_which_algorithm_1_is_planned(context: Context) -> Verdict:
     """The largest beta at which Algorithm 1 can be planned, by bisection, over BS23's; p -> 0, so that eta_1 = eta."""
-    algorithm, found, wanted = PhasedSGD(p=1e-9), [], []
+    algorithm, values, wanted = PhasedSGD(p=1e-9), [], []
     for users, samples, dimension, eps in ((10**6, 10, 10, 1.0), (10**7, 1000, 3, 0.5), (10**6, 2, 10**4, 4.0)):
         low, high = 1e-6, 1e18
         while high > low * (1 + 1e-9):
@@ -454,6 +454,6 @@ def smoothness_at_which_algorithm_1_is_planned(context: Context) -> Verdict:
             except Infeasible:
                 high = middle
         sizes = {"n": users, "m": samples, "d": dimension, "epsilon": eps}
-        found.append(low / stated("user_level/fact-prior-rates@bs23-smoothness", **sizes, L=1.0, D=1.0))
+        values.append(low / stated("user_level/fact-prior-rates@bs23-smoothness", **sizes, L=1.0, D=1.0))
         wanted.append(stated("user_level/claim-2-2", **sizes))
-    return agree(found, wanted, "quotient of the two largest smoothness parameters", tolerance=1e-7)
+    return agree(values, wanted, "quotient of the two largest smoothness parameters", tolerance=1e-7)

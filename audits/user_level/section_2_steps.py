@@ -52,11 +52,11 @@ def a_replaced_sample_moves_the_average(context: Context, *, loss: str) -> Verdi
         return sgd(work.each, data[:, None], eta, np.zeros((1, d)))[:, 0]
 
     measure = stability.of_map(average, 2 * L * eta * (T - 1) / T)
-    found = stability.search(
+    search = stability.search(
         measure, BallRecords(radius, d), T, chains=32, steps=context.scale(15, 60), seed=context.seed
     )
     return stability.verdict(
-        found, certificate=Certificate(1.0, "non-expansive steps, the first sample weighs (T-1)/T")
+        search, certificate=Certificate(1.0, "non-expansive steps, the first sample weighs (T-1)/T")
     )
 
 
@@ -82,11 +82,11 @@ def score_moves_by_less_than_two(context: Context, *, C: int) -> Verdict:
         worst = max(worst, float(np.abs(concentration_score(moved, 1.0) - before).max()))
     claimed = stated("user_level/proc-concentration-score")
     many = stated("user_level/proc-concentration-score@derived", r=1, K=1e12)  # the least that holds for every C
-    found = accuracy.never_violated(
+    verdict = accuracy.never_violated(
         [worst], [claimed], statement="|s - s'| <= 2", evidence="certificate",
         covers="a point has at most C - 1 pairs with the others, each counted twice",
     )  # fmt: skip
-    return combine([found, agree([many], [claimed], "exact sensitivity for many points")])
+    return combine([verdict, agree([many], [claimed], "exact sensitivity for many points")])
 
 
 @check("user_level/proc-concentration-score", kind="accuracy")
@@ -94,10 +94,10 @@ def score_lies_between_one_and_all(context: Context) -> Verdict:
     """1 <= s <= C, and s is what a double loop over pairs counts, on all placements of five points on four sites."""
     points = _clouds(5)
     looped = sum((np.abs(points[:, i] - points[:, j]) <= 1.0)[:, 0] for i in range(5) for j in range(5)) / 5
-    found = concentration_score(points, 1.0)
-    if not (found.min() >= 1 and found.max() <= 5):
-        return differs(f"scores from {found.min():g} to {found.max():g}")
-    return agree(found, looped, "scores against a double loop")
+    values = concentration_score(points, 1.0)
+    if not (values.min() >= 1 and values.max() <= 5):
+        return differs(f"scores from {values.min():g} to {values.max():g}")
+    return agree(values, looped, "scores against a double loop")
 
 
 @check("user_level/proc-concentration-score@derived", kind="sensitivity", grid={"C": by_size([4, 5], [4, 5, 6])})
@@ -158,14 +158,14 @@ def inclusions_of_the_others(context: Context, *, C: int) -> Verdict:
         moved[:, 0] = site
         (after,) = neighbour_counts(moved, (1.0,))
         worst = max(worst, float(np.abs(inclusion(after) - inclusion(before))[:, 1:].max()))
-    found = accuracy.never_violated(
+    verdict = accuracy.never_violated(
         [worst], [min(1.0, stated("user_level/proc-outlier-removal@derived", C=C))], statement="|p_j - p_j'| <= 6/C",
         evidence="certificate", covers="h_j changes by at most 1, and p_j has slope 6/C in it",
     )  # fmt: skip
     sizes = (12, 24, 60)
     slopes = [float(np.diff(inclusion(np.arange(1.0, many + 1))).max()) for many in sizes]
     wanted = [stated("user_level/proc-outlier-removal@derived", C=many) for many in sizes]
-    return combine([found, agree(slopes, wanted, "largest change of a probability")])
+    return combine([verdict, agree(slopes, wanted, "largest change of a probability")])
 
 
 @check("user_level/lem-2-3", kind="symbolic")
@@ -197,14 +197,14 @@ def derived_bound_is_of_the_stated_order(context: Context) -> Verdict:
 def two_runs_without_the_dimension(context: Context, *, loss: str, d: int, T: int) -> Verdict:
     """P(|difference| <= eta L sqrt T (4 + 8 sqrt(2 log 20))) >= 0.95: the event of zeta = 1/20 for this loss."""
     work, step_size = TWO_RUNS[loss](d)
-    found = distances(work, context, context.scale(400, 800), T, step_size)
+    apart = distances(work, context, context.scale(400, 800), T, step_size)
     bound = stated("user_level/lem-2-3@derived", eta=1.0, L=1.0, T=1.0, H=1.0, zeta=0.05)
     return accuracy.probability(
-        int((found <= bound).sum()),
-        len(found),
+        int((apart <= bound).sum()),
+        len(apart),
         0.95,
         context.failure_probability,
-        event=f"distance within {bound:.3g} eta L sqrt T (largest {found.max():.3g})",
+        event=f"distance within {bound:.3g} eta L sqrt T (largest {apart.max():.3g})",
     )
 
 

@@ -417,10 +417,10 @@ def risk_of_the_restarts(context: Context, *, n: int) -> Verdict:
         stated("user_level/proc-strongly-convex-meta", L=1.0, mu=1.0, n=n, m=m, d=d, delta=1e-6, epsilon=1.0)
         * math.log(n * d * m) ** 2
     )
-    found = risk.expectation(
+    verdict = risk.expectation(
         values, bound, context.failure_probability, limit=(0.5 + 0.18) ** 2 / 2, x=float(n), series=REDUCED
     )
-    return with_budget(told_apart(found, work, bound), META, told, n)
+    return with_budget(told_apart(verdict, work, bound), META, told, n)
 
 
 @check("user_level/proc-strongly-convex-meta", kind="runtime")
@@ -439,11 +439,11 @@ def distances_follow_the_recursion(context: Context) -> Verdict:
     """The plan's distance guesses obey D_i^2 = (2L/mu) rho_i D_{i-1} until they stop shrinking."""
     told, algorithm = plain(10, 50), StronglyConvex()
     rounds = algorithm.schedule(told, 20_000_000).phases
-    found, wanted = [], []
+    values, wanted = [], []
     for before, after in itertools.pairwise(rounds):
-        found.append(after.radius**2)
+        values.append(after.radius**2)
         wanted.append(min(before.radius**2, 2.0 * algorithm.rate(told, before.users) * before.radius))
-    return agree(found, wanted, "squared distances")
+    return agree(values, wanted, "squared distances")
 
 
 @check("user_level/proc-strongly-convex-meta@derived", kind="symbolic")

@@ -50,11 +50,11 @@ def account_of_sampled_phases(context: Context, *, size: str) -> Verdict:
     n, m, d, epsilon, delta, smooth = SIZES[size]
     told = plain(d, m, epsilon, delta, smooth=smooth)
     plan, printed = READING.schedule(told, n), PhasedERM().schedule(told, n)
-    found = judge_account(account(plan, n), told.privacy)
+    judged = judge_account(account(plan, n), told.privacy)
     sampled = sum(not row.whole for row in plan.phases)
     least = calibrated(READING, "c_noise", told, n, tolerance=0.01).c_noise / READING.c_noise
     numbers: dict[str, Any] = {
-        **found.numbers, "phases": len(plan.phases), "sampled phases": sampled,
+        **judged.numbers, "phases": len(plan.phases), "sampled phases": sampled,
         "least noise over the stated": least, "passes over the data": plan.gradients / (n * m),
         "the same of full batches": printed.gradients / (n * m),
         "noise over the printed": max(a.sigma / b.sigma for a, b in zip(plan.phases, printed.phases, strict=True)),
@@ -63,8 +63,8 @@ def account_of_sampled_phases(context: Context, *, size: str) -> Verdict:
         return differs(
             f"{sampled} of {len(plan.phases)} phases are sampled, {plan.claimed} is promised", numbers=numbers
         )
-    said = f"{found.reason} ({sampled} of {sampled} phases are sampled, {numbers['passes over the data']:.3g} passes; "
-    return replace(found, reason=f"{said}least noise {least:.2g} of the stated)", numbers=numbers)
+    said = f"{judged.reason} ({sampled} of {sampled} phases are sampled, {numbers['passes over the data']:.3g} passes; "
+    return replace(judged, reason=f"{said}least noise {least:.2g} of the stated)", numbers=numbers)
 
 
 @check("user_level/thm-3-1@sampled", kind="privacy", grid={"epsilon": by_size((1.0,), (0.2, 1.0, 5.0))})
@@ -73,8 +73,8 @@ def sampled_phases_at_their_border(context: Context, *, epsilon: float) -> Verdi
     told = plain(10, 20, epsilon, 1e-8)
     n = smallest_users(lambda size: READING.feasible(told, size))
     assert n is not None
-    found = judge_account(account(READING.schedule(told, n), n), told.privacy)
-    return replace(found, reason=f"n = {n:,}: {found.reason}", numbers={**found.numbers, "n": n})
+    verdict = judge_account(account(READING.schedule(told, n), n), told.privacy)
+    return replace(verdict, reason=f"n = {n:,}: {verdict.reason}", numbers={**verdict.numbers, "n": n})
 
 
 @check("user_level/lem-c2@weighted", kind="sensitivity", grid={"K": (2, 4, 6), "reach": (1, 2)})

@@ -44,9 +44,9 @@ def _clusters(score_share: float, K: int, tau: float) -> tuple[Array, Array]:
 
 def _users(gradients: Array, m: int, d: int) -> Array:
     """Users of W1 whose gradient -z is `gradients` (K,) times e_1 everywhere: (1, K, m, d)."""
-    found = np.zeros((1, len(gradients), m, d))
-    found[0, :, :, 0] = -gradients[:, None]
-    return found
+    values = np.zeros((1, len(gradients), m, d))
+    values[0, :, :, 0] = -gradients[:, None]
+    return values
 
 
 ALG_2 = {
@@ -128,8 +128,8 @@ def halts_at_full_score(context: Context, *, K: int) -> Verdict:
     halted = _halted(algorithm, np.zeros(K), trials, context)
     chance = stated("user_level/thm-c1@halt", K=K, epsilon=1.0)
     margin = 0.03 if context.size == "smoke" else 0.01
-    found = near_frequency(int((halted < 1).sum()), trials, chance, margin, context.failure_probability, "a halt")
-    return with_budget(found, algorithm, problem(linear(1, 1)), K)
+    verdict = near_frequency(int((halted < 1).sum()), trials, chance, margin, context.failure_probability, "a halt")
+    return with_budget(verdict, algorithm, problem(linear(1, 1)), K)
 
 
 @check("user_level/alg-2", kind="transcription", grid={"n": (5_000, 50_000), "epsilon": (0.5, 2.0), "d": (3, 300)})
@@ -145,14 +145,14 @@ def account_of_algorithm_2(context: Context, *, n: int, epsilon: float) -> Verdi
     """At printed constants the bits cost epsilon/2 exactly and the gradients much less than epsilon/2: full batches."""
     plan = MinibatchSGD().schedule(plain(10, 10, epsilon, 1e-7), 4 * n)
     bit, gradient = plan.releases
-    found = judge_account(account(plan, 4 * n), ApproxDP(epsilon, 1e-7))
+    verdict = judge_account(account(plan, 4 * n), ApproxDP(epsilon, 1e-7))
     bits = bit.law.pure(2.0, bit.count)
     noise = account(replace(plan, releases=(gradient,)), 4 * n).epsilon(1e-7)
-    numbers = {**found.numbers, "bits": bits, "gradients": noise, "steps": bit.count}
+    numbers = {**verdict.numbers, "bits": bits, "gradients": noise, "steps": bit.count}
     if abs(bits - epsilon / 2) > 1e-12:
         return differs(f"the bits cost {bits:.6g}, not {epsilon / 2:g}", numbers=numbers)
-    said = f"{found.reason}: bits {bits:.4g}, gradients {noise:.4g}, full batches"
-    return replace(found, reason=said, numbers=numbers)
+    said = f"{verdict.reason}: bits {bits:.4g}, gradients {noise:.4g}, full batches"
+    return replace(verdict, reason=said, numbers=numbers)
 
 
 @check("user_level/alg-2", kind="sensitivity", grid={"kind": ("outlier", "edge")})
@@ -174,12 +174,12 @@ def movement_of_planted_gradients(context: Context, *, kind: str) -> Verdict:
     moved[0] = 0.0 if kind == "edge" else 1.0
     data, other = (_users(values, 1, 1) for values in (gradients, moved))
     case = Case(algorithm, work, told)
-    found = sensitivity.failures(
+    verdict = sensitivity.failures(
         case, data, other, context.scale(400, 3000), context.seed, context.failure_probability
     )["gradient"]
     worst = float(case.replay(data, other, 400, context.seed).ratios()["gradient"].max())
-    numbers = {**found.numbers, "largest movement over its certificate": worst}
-    return with_budget(replace(found, numbers=numbers), algorithm, told, K)
+    numbers = {**verdict.numbers, "largest movement over its certificate": worst}
+    return with_budget(replace(verdict, numbers=numbers), algorithm, told, K)
 
 
 @check("user_level/alg-2", kind="runtime", grid={"K": (20, 100)})
@@ -227,13 +227,13 @@ def fresh_thresholds_are_not_private(context: Context, *, T: int) -> Verdict:
     """Exact log-ratio of "never halts" for planted gradients, a fresh threshold in each of T rounds, epsilon = 1."""
     apart, together = cluster_scores(*CLUSTERS)
     low, high = goes_on(apart, 1.0), goes_on(together, 1.0)
-    found, allowed = T * math.log(high / low), stated("user_level/alg-2@literal", epsilon=1.0)
+    value, allowed = T * math.log(high / low), stated("user_level/alg-2@literal", epsilon=1.0)
     verdict = accuracy.never_violated(
-        found,
+        value,
         allowed,
         statement="log-ratio of never halting <= epsilon/2",
         witness=lambda _: witnessed(
-            "user_level/alg-2@literal", "alg_2_threshold", allowed, found, a=CLUSTERS[0], b=CLUSTERS[1], T=T, epsilon=1
+            "user_level/alg-2@literal", "alg_2_threshold", allowed, value, a=CLUSTERS[0], b=CLUSTERS[1], T=T, epsilon=1
         ),
     )
     numbers = {
@@ -250,16 +250,16 @@ def score_of_a_user_drawn_twice(context: Context) -> Verdict:
     """30 draws, the changed user drawn twice: its gradient leaves the point where all others are."""
     near, far = np.ones((30, 30)), np.ones((30, 30))
     far[:2, 2:] = far[2:, :2] = 0
-    found, claimed = float(near.sum() - far.sum()) / 30, stated("user_level/alg-2@replacement")
+    value, claimed = float(near.sum() - far.sum()) / 30, stated("user_level/alg-2@replacement")
     verdict = accuracy.never_violated(
-        found,
+        value,
         claimed,
         statement="the score changes by at most 2",
-        witness=lambda _: witnessed("user_level/alg-2@replacement", "alg_2_replacement", claimed, found, K=30, r=2),
+        witness=lambda _: witnessed("user_level/alg-2@replacement", "alg_2_replacement", claimed, value, K=30, r=2),
     )
     numbers = {
         **verdict.numbers,
-        "epsilon of the bits when drawn twice, epsilon = 1": AboveThreshold(8.0, 16.0).pure(found),
+        "epsilon of the bits when drawn twice, epsilon = 1": AboveThreshold(8.0, 16.0).pure(value),
         "P(drawn twice or more), K = N = 30": float(scipy.stats.binom.sf(1, 30, 1 / 30)),
     }
     return replace(verdict, numbers=numbers)
@@ -282,8 +282,8 @@ def runs_follow_the_law_of_their_threshold(context: Context, *, threshold: str) 
     margin = 0.02
     if abs(chance - other) < 2 * margin:
         return undecided(f"the two laws give {once:.4g} and {one**T:.4g}: too near to tell", "exact")
-    found = near_frequency(int((halted == T).sum()), trials, chance, margin, context.failure_probability, "no halt")
-    return with_budget(found, algorithm, problem(linear(1, 1)), K)
+    verdict = near_frequency(int((halted == T).sum()), trials, chance, margin, context.failure_probability, "no halt")
+    return with_budget(verdict, algorithm, problem(linear(1, 1)), K)
 
 
 @check("user_level/alg-2@corrected", kind="privacy", grid={"T": (1, 10, 40)})
@@ -296,14 +296,14 @@ def one_threshold_keeps_its_promise(context: Context, *, T: int) -> Verdict:
     moved = base + rng.uniform(-2, 2, size=base.shape)
     base[0], moved[0] = apart, together
     gap = np.abs(np.log(law.halting(base, halt_on=0)) - np.log(law.halting(moved, halt_on=0)))
-    found = accuracy.never_violated(
+    verdict = accuracy.never_violated(
         gap.max(axis=1),
         claimed,
         statement="|log-ratio of the halting time| <= epsilon/2",
         covers="moving the threshold's noise by 2 and that of the query that halts by 4 costs 2/8 + 4/16",
         evidence="certificate",
     )
-    return combine([found, agree([law.pure(2.0, T)], [claimed], "2/8 + 4/16")])
+    return combine([verdict, agree([law.pure(2.0, T)], [claimed], "2/8 + 4/16")])
 
 
 @check("user_level/alg-2", kind="accuracy", grid={"reading": ("corrected", "literal")})
@@ -362,13 +362,13 @@ def variance_along_the_trajectory(context: Context, *, loss: str) -> Verdict:
 def variance_of_a_minibatch_by_enumeration(context: Context, *, N: int, m: int) -> Verdict:
     """All data sets of fair signs and all subsets of K of N users: mean square deviation (1 - K/N) L^2/(K m)."""
     signs = np.array(list(itertools.product((-1.0, 1.0), repeat=N * m))).reshape(-1, N, m).mean(axis=2)
-    found, wanted = [], []
+    values, wanted = [], []
     for K in range(1, N + 1):
         subsets = list(itertools.combinations(range(N), K))
         deviations = [(signs[:, list(s)].mean(axis=1) - signs.mean(axis=1)) ** 2 for s in subsets]
-        found.append(float(np.mean(deviations)) + 1.0)
+        values.append(float(np.mean(deviations)) + 1.0)
         wanted.append(stated("user_level/lem-3-5@derived", K=K, N=N, L=1.0, m=m) + 1.0)
-    return agree(found, wanted, "one plus the variance")
+    return agree(values, wanted, "one plus the variance")
 
 
 @check("user_level/lem-3-5@derived", kind="symbolic")

@@ -94,16 +94,16 @@ def speed_up_over_al24(context: Context) -> Verdict:
     dlt = 0.5 / (MANY_USERS * samples)
     theirs = (float(MANY_USERS) * samples) ** 3 + (float(MANY_USERS) * samples) ** 2
     hidden = constant * log_ratio(float(MANY_USERS * samples), 1.0, dlt) ** power
-    found = hidden * theirs / fewest_gradients(MANY_USERS, samples, 1.0, dlt)
+    value = hidden * theirs / fewest_gradients(MANY_USERS, samples, 1.0, dlt)
     q = first_steps(MANY_USERS, samples, 1.0)[1]
     claimed = stated("user_level/claim-4-2", n=float(MANY_USERS), m=float(samples), d=1.0, delta=dlt, q=q)
     parameters: dict[str, Any] = {"n": MANY_USERS, "m": samples, "d": 1, "delta": f"1/{2 * MANY_USERS * samples}"}
     return accuracy.never_violated(
         claimed,
-        found,
+        value,
         statement="n^(13/8) m^(7/4) <= speed-up, up to 10^6 log^2",
         witness=lambda _: witnessed(
-            "user_level/claim-4-2", "claim_4_2", claimed, found, **parameters, constant=constant, power=power
+            "user_level/claim-4-2", "claim_4_2", claimed, value, **parameters, constant=constant, power=power
         ),
     )
 

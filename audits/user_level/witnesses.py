@@ -49,14 +49,14 @@ def _log(product: int, epsilon: Fraction, delta: Fraction) -> mpf:
 
 
 def _violation(
-    label: str, statement: str, claimed: mpf, found: mpf, *, least: bool = False, at: Mapping[str, Value] | None = None
+    label: str, statement: str, claimed: mpf, value: mpf, *, least: bool = False, at: Mapping[str, Value] | None = None
 ) -> Violation:
     """`least`: the statement is found >= claimed rather than found <= claimed; `at`: the symbols of its hypotheses."""
-    room = mpf(10) ** -40 * max(abs(claimed), abs(found), mpf(1))
-    worse = claimed - found if least else found - claimed
+    room = mpf(10) ** -40 * max(abs(claimed), abs(value), mpf(1))
+    worse = claimed - value if least else value - claimed
     return Violation(
         claimed=claimed,
-        found=found,
+        found=value,
         statement=statement,
         violated=bool(worse > room),
         label=f"user_level/{label}",
@@ -157,8 +157,8 @@ def alg_2_threshold(a: int, b: int, T: int, epsilon: Rational) -> Violation:
             tail = (4 * mp.exp(-abs(margin) / 16) - mp.exp(-abs(margin) / 8)) / 6
             return 1 - tail if margin >= 0 else tail
 
-        found = rounds * (mp.log(goes_on(together)) - mp.log(goes_on(apart)))
-        return _violation("alg-2@literal", "log-ratio of never halting <= epsilon/2", real(eps) / 2, found)
+        value = rounds * (mp.log(goes_on(together)) - mp.log(goes_on(apart)))
+        return _violation("alg-2@literal", "log-ratio of never halting <= epsilon/2", real(eps) / 2, value)
 
 
 def alg_2_replacement(K: int, r: int) -> Violation:
@@ -178,8 +178,8 @@ def thm_c1(epsilon: Rational) -> Violation:
     """user_level/thm-c1@literal: 4 T zeta (2 e^(eps/2) + 1) over delta at zeta = delta/(10 T e^eps)."""
     with workdps(DIGITS):
         eps = real(exact("epsilon", epsilon))
-        found = mpf(4) / 10 * (2 * mp.exp(eps / 2) + 1) / mp.exp(eps)
-        return _violation("thm-c1@literal", "the additive terms are at most delta", mpf(1), found, at={"epsilon": eps})
+        value = mpf(4) / 10 * (2 * mp.exp(eps / 2) + 1) / mp.exp(eps)
+        return _violation("thm-c1@literal", "the additive terms are at most delta", mpf(1), value, at={"epsilon": eps})
 
 
 def _first_phase(n: int, m: int, d: int, eps: Fraction, dlt: Fraction, power: mpf) -> mpf:
@@ -204,8 +204,8 @@ def thm_c3_minibatch(n: int, m: int, d: int, epsilon: Rational, delta: Rational,
         power = real(exact("q", q, below=1))
         first = _first_phase(count("n", n, 2), count("m", m), count("d", d), eps, dlt, power)
         at = _at(n, eps, dlt, power, m=m, d=d)
-        found = _printed_minibatch(first, m, eps, dlt, steps) / first
-        return _violation("thm-c3@literal", "K_1 <= n_1", mpf(1), found, at=at)
+        value = _printed_minibatch(first, m, eps, dlt, steps) / first
+        return _violation("thm-c3@literal", "K_1 <= n_1", mpf(1), value, at=at)
 
 
 def thm_c3_passes(n: int, m: int, d: int, epsilon: Rational, delta: Rational, q: Rational, T: int) -> Violation:
@@ -215,8 +215,8 @@ def thm_c3_passes(n: int, m: int, d: int, epsilon: Rational, delta: Rational, q:
         power = real(exact("q", q, below=1))
         first = _first_phase(count("n", n, 2), count("m", m), count("d", d), eps, dlt, power)
         at = _at(n, eps, dlt, power, m=m, d=d)
-        found = _printed_minibatch(first, m, eps, dlt, steps) * steps / first
-        return _violation("thm-c3@passes", "K_1 T_1 >= n_1", mpf(1), found, least=True, at=at)
+        value = _printed_minibatch(first, m, eps, dlt, steps) * steps / first
+        return _violation("thm-c3@passes", "K_1 T_1 >= n_1", mpf(1), value, least=True, at=at)
 
 
 def thm_c1_dimension(n: int, m: int, d: int, epsilon: Rational, delta: Rational, q: Rational, T: int) -> Violation:
@@ -228,9 +228,9 @@ def thm_c1_dimension(n: int, m: int, d: int, epsilon: Rational, delta: Rational,
         first = _first_phase(users, samples, size, eps, dlt, power)
         at = _at(users, eps, dlt, power, m=samples, d=size)
         claimed = 500 * _log(users * samples * size, eps, dlt) / real(eps)
-        found = _printed_minibatch(first, samples, eps, dlt, steps)
+        value = _printed_minibatch(first, samples, eps, dlt, steps)
         said = "K_1 >= 500 log(nmd e^eps/delta)/eps"
-        return _violation("thm-c1@dimension", said, claimed, found, least=True, at=at)
+        return _violation("thm-c1@dimension", said, claimed, value, least=True, at=at)
 
 
 def thm_c1_conditional(N: int, K: int, epsilon: Rational) -> Violation:
@@ -246,10 +246,10 @@ def thm_c1_conditional(N: int, K: int, epsilon: Rational) -> Violation:
             return 1 - tail if margin >= 0 else tail
 
         within = size * passes(Fraction((size - 1) ** 2 + 1, size))
-        found = within / (within + (users - size) * passes(Fraction(size)))
+        value = within / (within + (users - size) * passes(Fraction(size)))
         claimed = mpf(size) / users
         said = "given that the test passed, every user is in the sample with probability K/N"
-        return _violation("thm-c1@conditional", said, claimed, found, least=True)
+        return _violation("thm-c1@conditional", said, claimed, value, least=True)
 
 
 def thm_c3_union(n: int, m: int, delta: Rational, T: int) -> Violation:
@@ -285,16 +285,16 @@ def lem_c2(K: int) -> Violation:
         raise ValueError("the score is below 2K/3")
     kept = sum(many * min(Fraction(1), max(Fraction(0), Fraction(6 * seen[x], size) - 3)) for x, many in places.items())
     with workdps(DIGITS):
-        claimed, found = real(Fraction(2, 3)), real(Fraction(kept, size))
-        return _violation("lem-c2@literal", "at least 2K/3 points are kept on average", claimed, found, least=True)
+        claimed, value = real(Fraction(2, 3)), real(Fraction(kept, size))
+        return _violation("lem-c2@literal", "at least 2K/3 points are kept on average", claimed, value, least=True)
 
 
 def lem_d2(log: Rational, delta: Rational) -> Violation:
     """user_level/lem-d2@literal: P(halt at one step) at full score, K = log/epsilon."""
     with workdps(DIGITS):
         size, dlt = real(exact("log", log)), real(exact("delta", delta, below=1))
-        found = (4 * mp.exp(-size / 80) - mp.exp(-size / 40)) / 6
-        return _violation("lem-d2@literal", "P(halt at one step) <= delta", dlt, found)
+        value = (4 * mp.exp(-size / 80) - mp.exp(-size / 40)) / 6
+        return _violation("lem-d2@literal", "P(halt at one step) <= delta", dlt, value)
 
 
 def eq_12(values: Sequence[Rational], K: int) -> Violation:
@@ -354,10 +354,10 @@ def _smoothed(
     with workdps(DIGITS):
         hidden = real(exact("constant", constant)) * _log(users * samples * size, eps, dlt) ** count("power", power, 0)
         claimed = hidden * _printed_count(users, samples, eps)
-        found = _smoothed_count(users, samples, size, eps, dlt)
+        value = _smoothed_count(users, samples, size, eps, dlt)
         at = _at(users, eps, dlt, _best_power(users), m=samples, d=size)
         said = "the gradients are at most the stated order times the hidden factor"
-        return _violation(label, said, claimed, found, at=at)
+        return _violation(label, said, claimed, value, at=at)
 
 
 def thm_d3(n: int, m: int, d: int, epsilon: Rational, delta: Rational, constant: Rational, power: int) -> Violation:
@@ -378,10 +378,10 @@ def claim_4_2(n: int, m: int, d: int, delta: Rational, constant: Rational, power
             "power", power, 0
         )
         theirs = (mpf(users) * samples) ** 3 + (mpf(users) * samples) ** 2 * mp.sqrt(size)
-        found = hidden * theirs / _smoothed_count(users, samples, size, Fraction(1), dlt)
+        value = hidden * theirs / _smoothed_count(users, samples, size, Fraction(1), dlt)
         claimed = mpf(users) ** (mpf(13) / 8) * mpf(samples) ** (mpf(7) / 4)
         at = _at(users, Fraction(1), dlt, _best_power(users), m=samples, d=size)
-        return _violation("claim-4-2", "the speed-up is at least n^(13/8) m^(7/4)", claimed, found, least=True, at=at)
+        return _violation("claim-4-2", "the speed-up is at least n^(13/8) m^(7/4)", claimed, value, least=True, at=at)
 
 
 def thm_d3_lambda(n: int, m: int, d: int, epsilon: Rational, delta: Rational) -> Violation:
@@ -392,9 +392,9 @@ def thm_d3_lambda(n: int, m: int, d: int, epsilon: Rational, delta: Rational) ->
         power = _best_power(users)
         _first_phase(users, samples, size, eps, dlt, power)
         part = mpf(size) / (real(eps) ** 2 * mpf(users) ** 2 * samples) * mp.sqrt(mpf(users) * samples)
-        found = part / (mp.sqrt(size) / (real(eps) * users * mp.sqrt(samples)))
+        value = part / (mp.sqrt(size) / (real(eps) * users * mp.sqrt(samples)))
         said, at = "d/(eps^2 n^2 m lambda) <= sqrt(d)/(eps n sqrt m)", _at(users, eps, dlt, power, m=samples, d=size)
-        return _violation("thm-d3@literal", said, mpf(1), found, at=at)
+        return _violation("thm-d3@literal", said, mpf(1), value, at=at)
 
 
 # Cited tools ----------------------------------------------------------------------------------------------------------
@@ -415,8 +415,8 @@ def lem_a6(epsilon: Rational, delta: Rational) -> Violation:
     """user_level/lem-a6@literal: the exact delta of the printed Gaussian noise."""
     with workdps(DIGITS):
         eps, dlt = real(exact("epsilon", epsilon)), real(exact("delta", delta, below=1))
-        found = _gaussian_delta(mp.sqrt(2 * mp.log(2 / dlt)) / eps, eps)
-        return _violation("lem-a6@literal", "delta(epsilon) <= delta", dlt, found)
+        value = _gaussian_delta(mp.sqrt(2 * mp.log(2 / dlt)) / eps, eps)
+        return _violation("lem-a6@literal", "delta(epsilon) <= delta", dlt, value)
 
 
 def lem_a8(N: int, M: int, epsilon: Rational, delta: Rational) -> Violation:
@@ -458,12 +458,12 @@ def lem_b4(p: Rational) -> Violation:
     rare = exact("p", p, below="1/2")
     slope = 1 - 2 * rare  # of F far to the right; minus that far to the left
     with workdps(DIGITS):
-        found = real(((1 + slope) - (-1 - slope)) ** 2)
-        return _violation("lem-b4@literal", "the squared difference of the noises is at most 4", mpf(4), found)
+        value = real(((1 + slope) - (-1 - slope)) ** 2)
+        return _violation("lem-b4@literal", "the squared difference of the noises is at most 4", mpf(4), value)
 
 
 def lem_d1(r: Rational) -> Violation:
     """user_level/lem-d1@literal: f = |x| on the line at 0; f_r(0) = E|y|, y uniform on [-r, r]."""
     with workdps(DIGITS):
-        found = real(exact("r", r) / 2)
-        return _violation("lem-d1@literal", "f_r(0) <= f(0)", mpf(0), found)
+        value = real(exact("r", r) / 2)
+        return _violation("lem-d1@literal", "f_r(0) <= f(0)", mpf(0), value)

@@ -266,10 +266,10 @@ class Account:
 
     def realised(self, name: str, sensitivity: float) -> ReleaseCost:
         """The row of one release at a given exact sensitivity, beside the claimed one in `per_release`."""
-        found = [release for release in self.releases if release.name == name]
-        if not found:
+        chosen_releases = [release for release in self.releases if release.name == name]
+        if not chosen_releases:
             raise InvalidInput(f"no release {name!r}; there are {', '.join(r.name for r in self.releases[:6])}")
-        return self._row(found[0], sensitivity)
+        return self._row(chosen_releases[0], sensitivity)
 
     def _row(self, release: Release, sensitivity: float) -> ReleaseCost:
         shuffled = any(read.sampling is not None and read.sampling.kind == "shuffled" for read in release.reads)

@@ -64,8 +64,8 @@ def _best_order(objective: Callable[[float], float], orders: Array) -> float:
     low, high = (math.log(float(orders[i]) - 1) for i in (max(0, best - 1), min(len(orders) - 1, best + 1)))
     if low == high:
         return float(values[best])
-    found = scipy.optimize.minimize_scalar(lambda u: objective(1 + math.exp(u)), bounds=(low, high), method="bounded")
-    return min(float(values[best]), float(found.fun))
+    optimum = scipy.optimize.minimize_scalar(lambda u: objective(1 + math.exp(u)), bounds=(low, high), method="bounded")
+    return min(float(values[best]), float(optimum.fun))
 
 
 def curve_to_epsilon(curve: RenyiCurve, delta: float, orders: Array | None = None) -> float:

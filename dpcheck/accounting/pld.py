@@ -110,19 +110,19 @@ def _of_part(part: Part, step: float) -> Any:
     return of_law(part.law, part.sensitivity, count, step)
 
 
-def epsilon(found: Account, delta: float, step: float = STEP) -> float:
+def epsilon(spent: Account, delta: float, step: float = STEP) -> float:
     """Epsilon at `delta` of an account, over its worst stretch, by privacy loss distributions.
 
     Often below `Account.epsilon`, which composes pure laws as randomised response.
     """
     values: Sequence[float] = [
         math.inf if delta < s.failure else float(of_stretch(s, step).get_epsilon_for_delta(delta - s.failure))
-        for s in found.stretches
+        for s in spent.stretches
     ]
     return max(values, default=0.0)
 
 
-def delta(found: Account, epsilon: float, step: float = STEP) -> float:
+def delta(spent: Account, epsilon: float, step: float = STEP) -> float:
     """delta at `epsilon` of an account, over its worst stretch, by privacy loss distributions."""
-    values = [min(1.0, s.failure + float(of_stretch(s, step).get_delta_for_epsilon(epsilon))) for s in found.stretches]
+    values = [min(1.0, s.failure + float(of_stretch(s, step).get_delta_for_epsilon(epsilon))) for s in spent.stretches]
     return max(values, default=0.0)

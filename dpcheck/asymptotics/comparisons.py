@@ -249,8 +249,8 @@ def dominant_terms(rate: Any, regime: Regime) -> tuple[DominantTerm, ...]:
 
 def _terms(order: Order, regime: Regime, symbols: frozenset[sp.Symbol]) -> tuple[DominantTerm, ...]:
     monomials = dict.fromkeys(m for group in max_of_min(order) for m in group)
-    found = [_term(m, order, regime, symbols) for m in monomials]
-    return tuple(sorted(found, key=lambda t: (t.exponents is None, not t.everywhere, str(t.term))))
+    terms = [_term(m, order, regime, symbols) for m in monomials]
+    return tuple(sorted(terms, key=lambda t: (t.exponents is None, not t.everywhere, str(t.term))))
 
 
 def _term(monomial: Order, order: Order, regime: Regime, symbols: frozenset[sp.Symbol]) -> DominantTerm:

@@ -180,11 +180,11 @@ class ExponentSearch:
         """A tree of contradictions that covers the regime, or a point."""
         space = self.evaluator.space
         pair_rows, unknown = self._pair_rows(Signs(path))
-        found = separate([*space.rows, *path_rows(path), *pair_rows], space.dimension)
-        if isinstance(found, Contradiction):
-            return Leaf(found.multipliers)
-        if unknown is None or self._holds(found):
-            return found
+        values = separate([*space.rows, *path_rows(path), *pair_rows], space.dimension)
+        if isinstance(values, Contradiction):
+            return Leaf(values.multipliers)
+        if unknown is None or self._holds(values):
+            return values
         branches: list[Tree] = []
         for sign in (-1, 0, 1):
             branch = self.run((*path, (unknown, sign)))

@@ -101,13 +101,13 @@ def cells(values: Range) -> list[ParameterCell]:
 
 def roots(expressions: Iterable[sp.Expr], parameter: sp.Symbol) -> list[sp.Expr]:
     """Real zeros and poles of rational functions, increasing; irrational ones as `CRootOf`, so equality is exact."""
-    found: set[sp.Expr] = set()
+    formulas: set[sp.Expr] = set()
     for expression in expressions:
         for part in sp.fraction(sp.together(expression)):
             polynomial = sp.Poly(part, parameter)
             if polynomial.degree() > 0:
-                found.update(polynomial.real_roots(multiple=True, radicals=False))
-    return _increasing(found)
+                formulas.update(polynomial.real_roots(multiple=True, radicals=False))
+    return _increasing(formulas)
 
 
 def _increasing(numbers: Iterable[sp.Expr]) -> list[sp.Expr]:

@@ -82,9 +82,9 @@ class Order:
             raise InvalidInput(f"a rate is a SymPy expression, got {rate!r}") from error
         if not isinstance(expression, sp.Expr):
             raise InvalidInput(f"a rate is a SymPy expression, got {rate!r}")
-        if found := sorted(expression.atoms(sp.exp), key=str):
+        if ordered := sorted(expression.atoms(sp.exp), key=str):
             raise InvalidInput(
-                f"{found[0]} grows faster than every power of its argument, or is of constant order; orders are made "
+                f"{ordered[0]} grows faster than every power of its argument, or is of constant order; orders are made "
                 "of powers and logs: compare the logarithms, or leave the factor out where its argument is bounded"
             )
         return _Reader(DEFAULT_RANGES if ranges is None else ranges, ignore_rounding).read(expression)

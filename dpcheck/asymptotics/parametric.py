@@ -77,9 +77,9 @@ def _on_grid(question: Question) -> Ray | None:
         for s in question.parameters
     ]
     for values in itertools.product(*(dict.fromkeys(axis) for axis in axes)):
-        found = question.at(dict(zip(question.parameters, values, strict=True)))
-        if isinstance(found, Ray):
-            return found
+        answer = question.at(dict(zip(question.parameters, values, strict=True)))
+        if isinstance(answer, Ray):
+            return answer
     return None
 
 
@@ -88,8 +88,8 @@ def _throughout(question: Question) -> ParametricDominance | None:
     lifter, ranges = _Lifter(question), question.regime.ranges
     for fraction in FRACTIONS:
         values = {s: sample(cells(ranges[s])[-1], fraction) for s in question.parameters}
-        found = question.at(values)
-        lifted = lifter.lift(found, values) if isinstance(found, Dominance) else None
+        answer = question.at(values)
+        lifted = lifter.lift(answer, values) if isinstance(answer, Dominance) else None
         if lifted is not None and lifted.holds_throughout(ranges):
             return ParametricDominance(question.parameters, ((None, lifted.dominance),), question.inclusive)
     return None
@@ -107,10 +107,10 @@ def _for_all(question: Question, parameter: sp.Symbol) -> Evidence:
         if len(pieces) + len(queue) > MOST_CELLS:
             return Undecided(f"the range of {parameter} falls into more than {MOST_CELLS} cells; give it a value")
         if cell.is_point and cell.low.is_Rational:
-            found = question.at({parameter: cell.low})
-            if isinstance(found, Ray):
-                return found
-            pieces.append((cell, found))
+            answer = question.at({parameter: cell.low})
+            if isinstance(answer, Ray):
+                return answer
+            pieces.append((cell, answer))
         elif cell.is_point and any(not c.is_point for c in queue):
             queue.append(cell)  # irrational: a proof of a cell still to come may reach it
         elif cell.is_point:
@@ -138,10 +138,10 @@ def _one_step(
     """A lifted proof that works near some value of an open cell, or a counterexample."""
     for fraction in FRACTIONS:
         value = sample(cell, fraction)
-        found = question.at({parameter: value})
-        if isinstance(found, Ray):
-            return found
-        lifted = lifter.lift(found, {parameter: value})
+        answer = question.at({parameter: value})
+        if isinstance(answer, Ray):
+            return answer
+        lifted = lifter.lift(answer, {parameter: value})
         if lifted is not None and value not in roots(lifted.expressions(), parameter):
             return lifted
     return Undecided(f"no proof at one value of {parameter} in {cell} extends to its neighbours")
@@ -184,15 +184,15 @@ class _Lifter:
         self.evaluator = Evaluator(question.space({}))
         self.pairs = list(question.pairs({}))
 
-    def lift(self, found: Dominance, values: Values) -> _Lifted | None:
+    def lift(self, dominance: Dominance, values: Values) -> _Lifted | None:
         """The proof with multipliers as functions; None when its support is an accident of these values."""
-        lifted, trees = _Lifted(found), []
-        for pairs, tree in zip(self.pairs, found.cases, strict=True):
+        lifted, trees = _Lifted(dominance), []
+        for pairs, tree in zip(self.pairs, dominance.cases, strict=True):
             new = self._tree(tree, pairs, (), values, lifted)
             if new is None:
                 return None
             trees.append(new)
-        lifted.dominance = Dominance(tuple(trees), found.inclusive)
+        lifted.dominance = Dominance(tuple(trees), dominance.inclusive)
         return lifted
 
     def _tree(self, tree: Tree, pairs: Pairs, path: Path, values: Values, lifted: _Lifted) -> Tree | None:

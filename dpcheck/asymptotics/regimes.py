@@ -72,9 +72,9 @@ class Regime:
     @classmethod
     def usual(cls, symbols: Collection[sp.Symbol]) -> Regime:
         """Sizes are at least 1, budgets and failure probabilities at most 1, independently; all else is constant."""
-        found = sorted(symbols, key=str)
-        where = [s >= 1 for s in found if s in SIZES] + [s <= 1 for s in found if s in SMALL]
-        return cls(base=None, where=where, constants=[s for s in found if s not in SIZES | SMALL])
+        ordered = sorted(symbols, key=str)
+        where = [s >= 1 for s in ordered if s in SIZES] + [s <= 1 for s in ordered if s in SMALL]
+        return cls(base=None, where=where, constants=[s for s in ordered if s not in SIZES | SMALL])
 
     def with_parameters(self, **values: Any) -> Regime:
         """The same regime with some parameters given a value or another range."""
@@ -112,10 +112,10 @@ class Regime:
     @cached_property
     def open_parameters(self) -> frozenset[sp.Symbol]:
         """Parameters in the regime's own ties and inequalities that have a range, not a value."""
-        found: set[sp.Symbol] = set()
+        symbols: set[sp.Symbol] = set()
         for expression in (*self.ties.values(), *self.where):
-            found |= {symbol(s) for s in sp.sympify(expression).free_symbols}
-        return frozenset(found & (self.ranges.keys() - self.values.keys()))
+            symbols |= {symbol(s) for s in sp.sympify(expression).free_symbols}
+        return frozenset(symbols & (self.ranges.keys() - self.values.keys()))
 
     @cached_property
     def constant_symbols(self) -> frozenset[sp.Symbol]:
@@ -131,11 +131,11 @@ class Regime:
     @cached_property
     def free_exponents(self) -> tuple[sp.Symbol, ...]:
         """The symbols in the exponents of ties that are no parameters, by name."""
-        found: set[sp.Symbol] = set()
+        symbols: set[sp.Symbol] = set()
         for value in self.ties.values():
             for node in sp.preorder_traversal(sp.sympify(value)):
-                found |= node.exp.free_symbols if isinstance(node, sp.Pow) else set()
-        return tuple(sorted((s for s in found if symbol(s) not in self.ranges), key=lambda s: str(s.name)))
+                symbols |= node.exp.free_symbols if isinstance(node, sp.Pow) else set()
+        return tuple(sorted((s for s in symbols if symbol(s) not in self.ranges), key=lambda s: str(s.name)))
 
     def __str__(self) -> str:
         base = "N" if self.base is None else str(self.base)
@@ -338,8 +338,8 @@ def _sign_of_symbol(s: sp.Symbol, names: tuple[str, ...]) -> Inequality | None:
 def _check_feasible(rows: list[Inequality], dimension: int, values: Mapping[sp.Symbol, sp.Expr]) -> None:
     if any(not isinstance(c, type(ZERO)) for r in rows for c in (*r.form.coefficients, r.form.constant)):
         return  # a parameter is open: checked at its values
-    found = separate(rows, dimension)
-    if isinstance(found, Contradiction):
-        reasons = [rows[i].reason for i, _ in found.multipliers if i < len(rows)]
+    numbers = separate(rows, dimension)
+    if isinstance(numbers, Contradiction):
+        reasons = [rows[i].reason for i, _ in numbers.multipliers if i < len(rows)]
         at = f" at {', '.join(f'{s} = {v}' for s, v in values.items())}" if values else ""
         raise InvalidInput(f"no exponents satisfy the regime{at}: {'; '.join(reasons)} cannot all hold")

@@ -201,10 +201,10 @@ class _Densities:
             # Still growing at a far end: unbounded, unless flat there.
             neighbour = 1 if best == 0 else len(grid) - 2
             return math.inf if values[best] - values[neighbour] > 1e-9 else max(0.0, float(values[best]))
-        found = scipy.optimize.minimize_scalar(
+        optimum = scipy.optimize.minimize_scalar(
             lambda x: -self.log_ratio(x),
             bounds=(grid[best - 1], grid[best + 1]),
             method="bounded",
             options={"xatol": 1e-12},
         )
-        return max(0.0, float(values[best]), -float(found.fun))
+        return max(0.0, float(values[best]), -float(optimum.fun))

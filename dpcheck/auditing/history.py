@@ -56,9 +56,9 @@ def state(
         samples=10 * trials,
         detail="the same question gets the same answer whatever was asked before",
     )
-    found = _of_history(cold, answers, other)
-    if found:
-        grade, detail = found
+    pair = _of_history(cold, answers, other)
+    if pair:
+        grade, detail = pair
         return replace(blank, found=True, grade="critical" if grade else "theoretical", detail=detail)
     detail = blank.detail
     if not _same(answers[0], answers[1]):

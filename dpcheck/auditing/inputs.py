@@ -151,15 +151,15 @@ def _as_records(values: Any) -> Any:
 
 def _check_finite(*pair: Any) -> None:
     for name, values in zip(("data", "neighbour"), pair, strict=True):
-        found = _as_records(values)
-        if found is None or found.dtype.kind != "f":
+        records = _as_records(values)
+        if records is None or records.dtype.kind != "f":
             if isinstance(values, float) and not math.isfinite(values):
                 raise InvalidInput(f"{name} is {values}; it must be finite")
             continue
-        if found.size == 0:
-            raise InvalidInput(f"{name} is empty (shape {found.shape})")
-        if not np.isfinite(found).all():
-            raise InvalidInput(f"{name} holds {found[~np.isfinite(found)][0]}; its values must be finite")
+        if records.size == 0:
+            raise InvalidInput(f"{name} is empty (shape {records.shape})")
+        if not np.isfinite(records).all():
+            raise InvalidInput(f"{name} holds {records[~np.isfinite(records)][0]}; its values must be finite")
 
 
 def _span(one: Any, two: Any) -> str:

@@ -37,8 +37,8 @@ def numbers(raw: Any, trials: int) -> Array | None:
     """The numeric entries of outputs as one matrix (trials, k), 0 where a transcript had ended; None without any."""
     parts: list[Any] = list(raw.values()) if isinstance(raw, Mapping) else [raw]
     parts = list(raw) if isinstance(raw, tuple) else parts
-    found = [_numeric(part, trials) for part in parts]
-    return np.concatenate(found, axis=1) if sum(matrix.shape[1] for matrix in found) else None
+    arrays = [_numeric(part, trials) for part in parts]
+    return np.concatenate(arrays, axis=1) if sum(matrix.shape[1] for matrix in arrays) else None
 
 
 def _transcripts(raw: Any) -> bool:

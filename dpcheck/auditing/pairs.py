@@ -71,8 +71,8 @@ def search_pair(
     def weigh(pair: Pair, runs: int, number: int) -> float:
         nonlocal spent
         spent += 2 * runs
-        found = audit(mechanism, *pair, claim, trials=runs, seed=seed + 1 + number, adjacency=adjacency, **options)
-        return found.epsilon_lower - found.epsilon_claimed
+        audited = audit(mechanism, *pair, claim, trials=runs, seed=seed + 1 + number, adjacency=adjacency, **options)
+        return audited.epsilon_lower - audited.epsilon_claimed
 
     pool = [(why, pair) for why, pair in _candidates(n, low, high, d, adjacency)]
     tried = len(pool)

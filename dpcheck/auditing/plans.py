@@ -72,12 +72,12 @@ def hold_out(runner: Runner, trials: int, share: float | None, score: Any, claim
 def draw(runner: Runner, trials: int, part: str = "held out") -> tuple[Outputs, Outputs]:
     """Outputs on both inputs, in chunks."""
     sizes = [min(runner.chunk, trials - start) for start in range(0, trials, runner.chunk)]
-    found: tuple[list[Outputs], list[Outputs]] = ([], [])
+    pair: tuple[list[Outputs], list[Outputs]] = ([], [])
     for number, size in enumerate(sizes):
         first = runner.first(part, number)
         for side in (first, 1 - first):
-            found[side].append(runner.outputs(side, size, part, number))
-    p, q = map(join, found)
+            pair[side].append(runner.outputs(side, size, part, number))
+    p, q = map(join, pair)
     if p.matrix.shape[1] != q.matrix.shape[1]:
         raise InvalidInput(
             f"{runner.encoder.name} returns {p.matrix.shape[1]} numbers on data and {q.matrix.shape[1]} on neighbour; "

@@ -50,16 +50,16 @@ def events(cells: Partition, taught: Integers) -> NDArray[np.bool_]:
     """(events, cells): outer parts of the scores and of the learned log-ratios, the middle half, and halts."""
     total = taught.sum(axis=1) + 1e-9
     count = len(total)
-    found: list[NDArray[np.bool_]] = []
+    arrays: list[NDArray[np.bool_]] = []
     for order, cuts in ((np.arange(count), SCORE_CUTS), (np.argsort(-cells.log_ratio, kind="stable"), RATIO_CUTS)):
         mass = np.cumsum(total[order]) / total.sum()
         for cut in cuts:
             inside = np.zeros(count, dtype=bool)
             inside[order[: int(np.searchsorted(mass, cut)) + 1]] = True
-            found.append(inside)
-    found += [found[3] & ~found[1], np.arange(count) == count - 1]
+            arrays.append(inside)
+    arrays += [arrays[3] & ~arrays[1], np.arange(count) == count - 1]
     # An event and its complement say the same.
-    unlike = {(e ^ e[0]).tobytes(): e ^ e[0] for e in found}
+    unlike = {(e ^ e[0]).tobytes(): e ^ e[0] for e in arrays}
     return np.array([e for e in unlike.values() if e.any()], dtype=bool).reshape(-1, count)
 
 

@@ -108,10 +108,10 @@ class AuditResult:
         else:
             kind, certify = "sampled.event_counts", sampled.certified_epsilon
         with mpmath.workdps(50):
-            found = certify(right, wrong, samples, leak, alpha)
-            if found <= allowed:
+            by_name = certify(right, wrong, samples, leak, alpha)
+            if by_name <= allowed:
                 return None
-            text = mpmath.nstr(found, 20)
+            text = mpmath.nstr(by_name, 20)
         parameters = {
             "right": right,
             "wrong": wrong,
@@ -149,10 +149,10 @@ class AuditResult:
             )
         if self.outcome is Outcome.REFUTED:
             return f"{self.mechanism} is not {self.claim}: certified ε {self._at_delta()} ({self.confidence}), {runs}"
-        found = f"certified ε {self._at_delta()} ({self.confidence}), {runs}"
+        text = f"certified ε {self._at_delta()} ({self.confidence}), {runs}"
         if self.outcome is Outcome.UNDECIDED:
-            return f"{self.mechanism} against {self.claim}, nothing decided: {found}; {self._reach()}"
-        return f"{self.mechanism} is consistent with {self.claim}: {found}; {self._reach()}"
+            return f"{self.mechanism} against {self.claim}, nothing decided: {text}; {self._reach()}"
+        return f"{self.mechanism} is consistent with {self.claim}: {text}; {self._reach()}"
 
     def _at_delta(self) -> str:
         where = "" if self.delta == 0 else f" at δ = {self.delta:.3g}"

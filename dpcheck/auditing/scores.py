@@ -167,9 +167,9 @@ class Cells(Score):
         ratio = np.log(x + floor) - np.log(y + floor)
 
         def score(outputs: Outputs) -> Array:
-            found = row_keys(outputs.matrix + 0.0)
-            place = np.minimum(np.searchsorted(keys, found), len(keys) - 1)
-            return np.where(keys[place] == found, ratio[place], 0.0)
+            array = row_keys(outputs.matrix + 0.0)
+            place = np.minimum(np.searchsorted(keys, array), len(keys) - 1)
+            return np.where(keys[place] == array, ratio[place], 0.0)
 
         return score
 
@@ -189,9 +189,9 @@ class Outcomes(Score):
         keys = np.unique(row_keys(np.concatenate([data.matrix, neighbour.matrix]) + 0.0))
 
         def score(outputs: Outputs) -> Array:
-            found = row_keys(outputs.matrix + 0.0)
-            place = np.minimum(np.searchsorted(keys, found), len(keys) - 1)
-            return np.where(keys[place] == found, place, np.nan)
+            array = row_keys(outputs.matrix + 0.0)
+            place = np.minimum(np.searchsorted(keys, array), len(keys) - 1)
+            return np.where(keys[place] == array, place, np.nan)
 
         return score
 

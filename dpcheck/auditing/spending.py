@@ -84,6 +84,6 @@ class Looks:
 def critical(schedule: Looks, level: float, looks: int) -> Any:
     """(looks,) values that the combined normal score must reach, at each look, for all looks together at `level`."""
     ends = np.array([schedule.at(k) for k in range(looks)], dtype=float)
-    found = critical_scores(ends, level * schedule.spent(looks))
-    found.setflags(write=False)
-    return found
+    values = critical_scores(ends, level * schedule.spent(looks))
+    values.setflags(write=False)
+    return values

@@ -28,11 +28,11 @@ def examples(outputs: Sequence[Outputs], scorer: Scorer) -> tuple[Example, ...]:
     values = np.concatenate([scorer(batch) for batch in outputs])
     _, first, counts = np.unique(keys, return_index=True, return_counts=True)
     starts = np.cumsum([0, *(len(batch) for batch in outputs)])
-    found = []
+    pairs = []
     for place in first[np.argsort(-counts, kind="stable")][:MOST]:
         batch = int(np.searchsorted(starts, place, side="right")) - 1
-        found.append((_text(outputs[batch].raw, int(place - starts[batch])), float(values[place])))
-    return tuple(found)
+        pairs.append((_text(outputs[batch].raw, int(place - starts[batch])), float(values[place])))
+    return tuple(pairs)
 
 
 def describe(known: Sequence[Example], cells: Partition, rule: Rule, sign: int) -> str:

@@ -204,10 +204,10 @@ def _is_stranger(module: ModuleType) -> bool:
     parent = name.rpartition(".")[0]
     path = list(getattr(sys.modules.get(parent), "__path__", [])) if parent else None
     try:
-        found = importlib.machinery.PathFinder.find_spec(name, path)
+        spec = importlib.machinery.PathFinder.find_spec(name, path)
     except (ImportError, ValueError, AttributeError):
-        found = None
-    return found is None or found.origin != file
+        spec = None
+    return spec is None or spec.origin != file
 
 
 class _Pool:
@@ -392,7 +392,7 @@ def serve(parent: int) -> None:
         mechanism: Any = None
         while True:
             batch, values = pickle.load(tasks)
-            found: list[Any] = []
+            runs: list[Any] = []
             try:
                 if mechanism is None:
                     mechanism = pickle.loads(packed)
@@ -401,10 +401,10 @@ def serve(parent: int) -> None:
                         del inputs[min(inputs)]  # the parent has forgotten it
                     inputs[batch[0].input] = Handed("the input", pickle.loads(values))
                 for piece in batch:
-                    found.append(_run(mechanism, inputs[piece.input], piece, name))
-                answer = pickle.dumps(found, pickle.HIGHEST_PROTOCOL)
+                    runs.append(_run(mechanism, inputs[piece.input], piece, name))
+                answer = pickle.dumps(runs, pickle.HIGHEST_PROTOCOL)
             except BaseException as error:  # SystemExit, too
-                answer = pickle.dumps([*_sendable(found), _Raised.of(error)])
+                answer = pickle.dumps([*_sendable(runs), _Raised.of(error)])
             answers.write(answer)
             answers.flush()
 
@@ -421,10 +421,10 @@ def _sendable(found: list[Any]) -> list[Any]:
 def _run(mechanism: Any, given: Handed, piece: _Piece, name: str) -> Any:
     rng = seeds.stream(piece.seed, "piece", piece.number)
     once = getattr(mechanism, "runs_once", None)
-    found = (
+    onces = (
         mechanism(given.make(), rng, piece.trials)
         if once is None
         else [once(given.make(), rng) for _ in range(piece.trials)]
     )
     given.check(name)
-    return list(found) if isinstance(found, Iterator) else found
+    return list(onces) if isinstance(onces, Iterator) else onces

@@ -66,19 +66,19 @@ def certify(claim: Claim, instance: StatementRun) -> dict[str, Any]:
     from dpcheck.certificates import solving, worst
 
     claimed = instance.claimed(claim)
-    found: dict[str, Any] = _described(claim, instance)
+    by_name: dict[str, Any] = _described(claim, instance)
     refutes = instance.expected == "refuted"
     if not refutes:
         proof, _ = solving.prove(instance.problem, instance.rationals, target=claimed)
-        found["bound"] = str(proof.bound)
-        found["multipliers"] = {str(i): str(y) for i, y in enumerate(proof.multipliers) if y}
-        found["pivots"] = [str(pivot) for pivot in proof.pivots]
+        by_name["bound"] = str(proof.bound)
+        by_name["multipliers"] = {str(i): str(y) for i, y in enumerate(proof.multipliers) if y}
+        by_name["pivots"] = [str(pivot) for pivot in proof.pivots]
     if instance.attained:
         size, vectors = worst.worst(instance.problem, instance.rationals, least=claimed if refutes else None)
-        found["attained"] = str(size)
-        found["vectors"] = {str(i): [str(v) for v in row] for i, row in sorted(vectors.items())}
-    stated(claim, instance, found, proved(claim, instance, found))
-    return found
+        by_name["attained"] = str(size)
+        by_name["vectors"] = {str(i): [str(v) for v in row] for i, row in sorted(vectors.items())}
+    stated(claim, instance, by_name, proved(claim, instance, by_name))
+    return by_name
 
 
 def verify(document: Any, claim: Claim) -> Iterator[Certified]:

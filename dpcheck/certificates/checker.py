@@ -100,12 +100,12 @@ class ExactRun:
         for line in lines:
             if self.quantity is not None or len(line) > 5000 or self.size > 1000:
                 raise ValueError("`bound` is the last line, a line has at most 5000 characters, a problem 1000 vectors")
-            if found := re.fullmatch(r"assume (.*) <= (.*)", line):
-                self.le(Form() + self.evaluate(found[1]) - (Form() + self.evaluate(found[2])))
-            elif found := re.fullmatch(r"bound (.*)", line):
-                self.quantity = self.evaluate(found[1])
-            elif (found := re.fullmatch(r"([A-Za-z]\w*) = (.*)", line)) and found[1] not in self.names:
-                self.names[found[1]] = self.evaluate(found[2])
+            if match := re.fullmatch(r"assume (.*) <= (.*)", line):
+                self.le(Form() + self.evaluate(match[1]) - (Form() + self.evaluate(match[2])))
+            elif match := re.fullmatch(r"bound (.*)", line):
+                self.quantity = self.evaluate(match[1])
+            elif (match := re.fullmatch(r"([A-Za-z]\w*) = (.*)", line)) and match[1] not in self.names:
+                self.names[match[1]] = self.evaluate(match[2])
             else:
                 raise ValueError(f"not a line of a problem, or a name given twice: {line[:80]!r}")
 

@@ -148,13 +148,13 @@ def _noisy() -> tuple[StatementRun, ...]:
 
 def _batch() -> tuple[StatementRun, ...]:
     """At the distance that the claim names, which no step leaves."""
-    found = []
+    runs = []
     for n, eta, lam in ((1, 1, "1/2"), (7, "1/2", "1/3"), (100, "1/10", 1)):
         at = {"eta": eta, "lambda": lam, "C": 1, "n": n}
         reach = (1 + Fraction(1, n)) / (Fraction(lam) * (1 - Fraction(eta) * Fraction(lam) / 2))
         numbers = {"eta": eta, "lam": lam, "C": 1, "n": n, "r": str(reach)}
-        found.append(run(clipped_batch_step, f"n = {n}, eta = {eta}, lam = {lam}", {}, numbers, at=at, squared=True))
-    return tuple(found)
+        runs.append(run(clipped_batch_step, f"n = {n}, eta = {eta}, lam = {lam}", {}, numbers, at=at, squared=True))
+    return tuple(runs)
 
 
 CLIPPED: dict[str, tuple[StatementRun, ...]] = {

@@ -32,14 +32,14 @@ def verdict(document: Any, claim: Claim) -> Verdict:
     Raises:
         WitnessRejected: a certificate proves nothing, or something else than it says.
     """
-    found = [(instance, part, proved(claim, instance, part)) for instance, part in opened(document, claim)]
-    runs = [(instance, one) for instance, _, one in found if not one.refutes] or [(i, one) for i, _, one in found]
-    beyond = [(instance, one) for instance, _, one in found if one.refutes]
+    rows = [(instance, part, proved(claim, instance, part)) for instance, part in opened(document, claim)]
+    runs = [(instance, one) for instance, _, one in rows if not one.refutes] or [(i, one) for i, _, one in rows]
+    beyond = [(instance, one) for instance, _, one in rows if one.refutes]
     if broken := [run for run in runs if run[1].attained is not None and run[1].attained > run[1].claimed]:
         return _refuted(broken)
     if short := [run for run in runs if run[1].bound is None or run[1].bound > run[1].claimed]:
         return undecided(f"not proved of {_named(short[0])}: {_sides(short[0])}", "certified", numbers=_numbers(short))
-    for instance, part, one in found:
+    for instance, part, one in rows:
         stated(claim, instance, part, one)
     try:
         every = list(dict.fromkeys(_for_all(claim)))

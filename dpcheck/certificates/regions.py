@@ -106,12 +106,12 @@ def covered(region: Region, claims: Claims) -> Covered:
         box = waiting.pop()
         boxes += 1
         balls = {name: _side(*edges[name], *box[name]) for name in names}
-        found = margin(**balls)
+        value = margin(**balls)
         where = ", ".join(f"{name} in {balls[name].str(6, radius=True)}" for name in names)
-        if found < 0:
+        if value < 0:
             raise InvalidInput(f"{region.label}: {region.words} fails, everywhere at {where}")
-        if found > 0:
-            low = _rational(found)
+        if value > 0:
+            low = _rational(value)
             least = low if least is None else min(least, low)
             continue
         if boxes + len(waiting) > MOST:

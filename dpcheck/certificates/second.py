@@ -197,14 +197,14 @@ def confirm(certificate: Mapping[str, Any], bound: Fraction | None, attained: Fr
         WitnessRejected: they differ.
     """
     try:
-        found = check(certificate)
+        checked = check(certificate)
         most = greatest(certificate) if 0 < len(certificate.get("multipliers", ())) <= SIMPLEX else None
     except MissingExtra:
         raise
     except Exception as error:
         raise WitnessRejected(f"the second checker refuses it: {error}") from error
-    if found != (bound, attained):
-        raise WitnessRejected(f"the first checker finds {(bound, attained)}, the second {found}")
+    if checked != (bound, attained):
+        raise WitnessRejected(f"the first checker finds {(bound, attained)}, the second {checked}")
     if most is not None and bound is not None and most > bound:
         raise WitnessRejected(f"by PPL, {most} is left where {bound} is said to be proved")
     return "a second checker agrees" if most is None else "a second checker and PPL agree"
@@ -285,13 +285,13 @@ def _combined(ring: Ring, certificate: Mapping[str, Any]) -> tuple[Fraction, Any
 
 def _squares(ring: Ring, form: Any) -> list[Any]:
     """Of the sums of vectors of which a positive semidefinite form is a sum of squares."""
-    found = []
+    values = []
     for letter in reversed(range(ring.used)):
         place = tuple(2 * (i == letter) for i in range(len(ring.letters)))
         if pivot := form.to_dict().get(place, 0):
-            found.append((form.derivative(letter) / (2 * pivot)) ** 2)
-            form -= pivot * found[-1]
-    return found
+            values.append((form.derivative(letter) / (2 * pivot)) ** 2)
+            form -= pivot * values[-1]
+    return values
 
 
 def _proved(ring: Ring, certificate: Mapping[str, Any]) -> Fraction:
@@ -309,11 +309,11 @@ def _proved(ring: Ring, certificate: Mapping[str, Any]) -> Fraction:
     kept, minor = list[int](), flint.fmpq(1)
     for place, text in zip(reversed(range(len(order))), certificate["pivots"], strict=True):
         trial = [*kept, place]
-        found = flint.fmpq_mat([[matrix[a, b] for b in trial] for a in trial]).det()
-        if found != minor * _rational(_canonical(text)):
+        determinant = flint.fmpq_mat([[matrix[a, b] for b in trial] for a in trial]).det()
+        if determinant != minor * _rational(_canonical(text)):
             raise WitnessRejected("the pivots are others")
-        if found:
-            kept, minor = trial, found
+        if determinant:
+            kept, minor = trial, determinant
     return bound
 
 

@@ -138,12 +138,12 @@ class Dual:
 
     def equations(self, kernel: Kernel = ()) -> list[dict[tuple[int, int], Fraction]]:
         """What cancels, as sums of entries of a form: the free keys, and the matrix's products with the vectors."""
-        found = [{key: Fraction(1)} for key in self.keys]
+        rows = [{key: Fraction(1)} for key in self.keys]
         for vector in kernel:
             for i in self.inner:
                 half = {j: c if i == j else c / 2 for j, c in vector.items()}
-                found.append({(min(i, j), max(i, j)): c for j, c in half.items()})
-        return found
+                rows.append({(min(i, j), max(i, j)): c for j, c in half.items()})
+        return rows
 
     def repaired(self, y: Sequence[Fraction], kernel: Kernel = ()) -> list[Fraction] | None:
         """Multipliers that cancel the free keys exactly; the largest ones give way. None where that cannot be.
@@ -160,7 +160,7 @@ class Dual:
                 if value := sum((c * row[key] for key, c in equation.items() if key in row), Fraction(0)):
                     line[i] = value
                     right[-1] -= value * y[i]
-        found, active = list(y), list(range(len(lines)))
+        entries, active = list(y), list(range(len(lines)))
         chosen: dict[int, int] = {}
         for i in sorted(range(len(y)), key=lambda i: -y[i]):
             here = next((n for n in active if lines[n].get(i)), None)
@@ -181,8 +181,8 @@ class Dual:
         if any(right[n] for n in active):
             return None
         for n, i in chosen.items():
-            found[i] += right[n]
-        return found if min(found, default=Fraction(0)) >= 0 else None
+            entries[i] += right[n]
+        return entries if min(entries, default=Fraction(0)) >= 0 else None
 
     def kernel(self, y: np.ndarray, small: float) -> list[dict[int, Fraction]]:
         """Simple vectors that the matrix takes nearly to zero; at multipliers inside, so does every proof's."""
@@ -281,10 +281,10 @@ def _rounded(
     for slack in (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, *(slack for slack in room if slack > 1e-3)):
         with contextlib.suppress(InvalidInput):
             inside = dual.solved("any", optimum + slack * scale, least=slack * 1e-3)[1]
-            found = dual.proved(dual.repaired(_decimals(inside)))
+            proof = dual.proved(dual.repaired(_decimals(inside)))
             kernel = dual.kernel(inside, 1e-6)
-            yield found or dual.proved(dual.repaired(_decimals(inside), kernel))
-            if not found and kernel:
+            yield proof or dual.proved(dual.repaired(_decimals(inside), kernel))
+            if not proof and kernel:
                 inside = dual.solved("any", optimum + slack * scale, least=slack * 1e-3, kernel=kernel)[1]
                 yield dual.proved(dual.repaired(_decimals(inside), kernel))
 

@@ -63,10 +63,10 @@ def _perturbed() -> tuple[StatementRun, ...]:
 
 def _approximate(gap: Any, size: str, label_at: Mapping[str, str]) -> tuple[StatementRun, ...]:
     """alpha-minimisers, at the accuracy that the algorithm is given."""
-    found = []
+    runs = []
     for n, lam in ((4, 1), (10, "1/10")):
         alpha = str(gap(n, Fraction(lam)))
-        found.append(
+        runs.append(
             run(
                 problems.approximate_minimisers,
                 f"{size} = {n}, lam = {lam}, alpha = {alpha}",
@@ -76,18 +76,18 @@ def _approximate(gap: Any, size: str, label_at: Mapping[str, str]) -> tuple[Stat
                 squared=True,
             )
         )
-    return tuple(found)
+    return tuple(runs)
 
 
 def _contraction() -> tuple[StatementRun, ...]:
     H, lam = Fraction(2), Fraction(1, 3)
     numbers = {"lam": str(lam), "H": str(H + lam), "eta": str(1 / (H + lam))}
     at = {"H": str(H), "lambda": str(lam)}
-    found = [*both(problems.contraction, "the contraction", {}, numbers, at=at, squared=True, attained=True)]
-    found.append(
+    runs = [*both(problems.contraction, "the contraction", {}, numbers, at=at, squared=True, attained=True)]
+    runs.append(
         run(problems.error_bound, "the distance at ‖G(w)‖ = 1", {}, {"lam": "1/3", "H": "7/3"}, display="1/lam**2")
     )
-    return tuple(found)
+    return tuple(runs)
 
 
 def _drift(runs: int, at: Mapping[str, Any]) -> tuple[StatementRun, ...]:
@@ -107,23 +107,23 @@ def _drift(runs: int, at: Mapping[str, Any]) -> tuple[StatementRun, ...]:
 def _monotone(at: Mapping[str, Any]) -> tuple[StatementRun, ...]:
     """Where clipped gradients are those of a convex, C-Lipschitz, H-smooth function, its Huber form: in d = 1,
     and of linear, isotropic quadratic and generalised linear losses."""
-    found: list[StatementRun] = []
+    runs: list[StatementRun] = []
     for T in (1, 2):
         numbers = {"n": 5, "eta": "1/2", "lam": "1/3", "L": 2, "H": 2}
         values = {"C": 2, "lambda": "1/3", "n": 5, **{name: {"T": T, "eta": "1/2"}[name] for name in at}}
         shape = {"T": T, "smooth": True, "regularised": True}
-        found += both(problems.full_batch, f"T = {T}, n = 5", shape, numbers, at=values, squared=True)
-    return tuple(found)
+        runs += both(problems.full_batch, f"T = {T}, n = 5", shape, numbers, at=values, squared=True)
+    return tuple(runs)
 
 
 def _averaged(steps: tuple[int, ...], at: Any) -> tuple[StatementRun, ...]:
-    found: list[StatementRun] = []
+    runs: list[StatementRun] = []
     for T in steps:
         numbers = {"eta": "1/2", "L": 1, "D": 1}
         shape = {"steps": ["eta"] * T, "weights": [1] * T}
         values = {"T": T, **numbers, **at}
-        found += both(problems.descent, f"T = {T}, eta = 1/2", shape, numbers, at=values, attained=T <= 3)
-    return tuple(found)
+        runs += both(problems.descent, f"T = {T}, eta = 1/2", shape, numbers, at=values, attained=T <= 3)
+    return tuple(runs)
 
 
 def _strongly(T: int) -> dict[str, Any]:
@@ -133,13 +133,13 @@ def _strongly(T: int) -> dict[str, Any]:
 def _weighted() -> tuple[StatementRun, ...]:
     numbers = {"lam": "1/2", "L": 1}
     at = {"L": 1, "lambda": "1/2"}
-    found = [
+    runs = [
         run(problems.mirror, f"T = {T}, any norm", _strongly(T), numbers, at={"T": T, **at}) for T in (1, 2, 3, 5, 8)
     ]
-    found.append(run(localised.mirror_run, "T = 100, any norm, one run", _strongly(100), numbers, at={"T": 100, **at}))
+    runs.append(run(localised.mirror_run, "T = 100, any norm, one run", _strongly(100), numbers, at={"T": 100, **at}))
     for T in (1, 2, 3, 4, 6):
-        found += both(problems.descent, f"T = {T}, Euclidean", _strongly(T), numbers, at={"T": T, **at}, attained=True)
-    return tuple(found)
+        runs += both(problems.descent, f"T = {T}, Euclidean", _strongly(T), numbers, at={"T": T, **at}, attained=True)
+    return tuple(runs)
 
 
 def _weighted_refuted() -> tuple[StatementRun, ...]:
@@ -185,59 +185,59 @@ def _inexact() -> tuple[StatementRun, ...]:
 
 def _inexact_accuracy() -> tuple[StatementRun, ...]:
     """T = (4DL/alpha)², eta = D/(L√T), B = alpha/4, xi = min(D, alpha eta/(6D)), at D = L = 1 and alpha = 4/√T."""
-    found = []
+    runs = []
     for root in (1, 2, 3):
         alpha, eta = Fraction(4, root), Fraction(1, root)
         xi = min(Fraction(1), alpha * eta / 6)
         numbers = {"eta": str(eta), "L": 1, "D": 1, "xi": str(xi), "B": str(alpha / 4)}
-        found.append(run(problems.inexact, f"T = {root**2}", {"T": root**2}, numbers, at={"alpha": str(alpha)}))
-    return tuple(found)
+        runs.append(run(problems.inexact, f"T = {root**2}", {"T": root**2}, numbers, at={"alpha": str(alpha)}))
+    return tuple(runs)
 
 
 def _accelerated() -> tuple[StatementRun, ...]:
-    found: list[StatementRun] = []
+    runs: list[StatementRun] = []
     for T in (1, 2, 3, 4, 6):
         numbers = {"H": 1, "D": 1}
-        found += both(problems.accelerated, f"T = {T}", {"T": T}, numbers, at={"T": T, **numbers}, attained=T < 4)
-    return tuple(found)
+        runs += both(problems.accelerated, f"T = {T}", {"T": T}, numbers, at={"T": T, **numbers}, attained=T < 4)
+    return tuple(runs)
 
 
 def _group() -> tuple[StatementRun, ...]:
     """m records of one user come first; steps eta <= 2/H."""
-    found: list[StatementRun] = []
+    runs: list[StatementRun] = []
     for m, T in ((1, 2), (2, 3), (2, 4)):
         shape = {"T": T, "replaced": m, "smooth": True, "averaged": True}
         numbers = {"eta": "1/2", "L": 1, "H": 4}
         at = {"L": 1, "m": m, "eta[i]": "1/2"}
-        found += both(problems.one_pass, f"m = {m}, T = {T}", shape, numbers, at=at, squared=True)
-    return tuple(found)
+        runs += both(problems.one_pass, f"m = {m}, T = {T}", shape, numbers, at=at, squared=True)
+    return tuple(runs)
 
 
 def _passes() -> tuple[StatementRun, ...]:
     """Stability of subgradient descent on neighbours, on which the analysis of localisation rests."""
-    found: list[StatementRun] = []
+    runs: list[StatementRun] = []
     for T in (1, 2, 3, 4, 5):
         one = {"eta": "1/3", "L": 2}
-        found += both(
+        runs += both(
             problems.one_pass, f"one pass, T = {T}", {"T": T}, one, display=f"4*eta**2*L**2*{T}", attained=T in (2, 3)
         )
     for T, n in ((2, 10), (5, 10), (2, 100)):
         numbers = {"eta": 1, "L": 1, "n": n}
         general = f"(2*eta*L*sqrt({T - 1}) + 4*eta*L*{T}/n)**2"
         if T == 2:
-            found += both(
+            runs += both(
                 problems.full_batch, f"full batch, T = {T}, n = {n}", {"T": T}, numbers, display=general, attained=True
             )
         else:
             shape = {"T": T, "projected": False}
-            found.append(
+            runs.append(
                 run(
                     problems.full_batch, f"full batch, T = {T}, n = {n}", shape, numbers, display=general, attained=True
                 )
             )
     for T in (1, 2, 4):
         numbers = {"eta": 2, "L": 1, "H": 1, "n": 10}
-        found.append(
+        runs.append(
             run(
                 problems.full_batch,
                 f"full batch, smooth, eta = 2/H, T = {T}, n = 10",
@@ -247,7 +247,7 @@ def _passes() -> tuple[StatementRun, ...]:
                 attained=True,
             )
         )
-    found.append(
+    runs.append(
         run(
             problems.full_batch,
             "full batch, smooth, eta = 2.5/H, T = 4, n = 10: beyond 2/H",
@@ -259,7 +259,7 @@ def _passes() -> tuple[StatementRun, ...]:
         )
     )
     known = " The paper prints no bound: this is the one known in general (Bassily, Feldman, Guzmán and Talwar, 2020)."
-    return tuple(replace(one, words=one.words + known) for one in found)
+    return tuple(replace(one, words=one.words + known) for one in runs)
 
 
 MINIMISERS = {

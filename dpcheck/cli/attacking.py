@@ -98,7 +98,7 @@ def attack_command(
     findings.sort(key=lambda finding: attacks.NAMES.index(finding.attack))
     folder = Path(".dpcheck") / "store.db"
     saved = {f.attack: f.witness.save(witness_path(folder, f.witness)) for f in findings if f.witness is not None}
-    found = [f for f in findings if f.found]
+    chosen_findings = [f for f in findings if f.found]
     if as_json:
         echo_json([{**f.to_dict(), "witness": str(saved[f.attack]) if f.attack in saved else None} for f in findings])
     else:
@@ -107,13 +107,13 @@ def attack_command(
         for name, path in saved.items():
             click.echo(f"  {name}: dpcheck verify {path}")
         skipped = sum(bool(f.skipped) for f in findings)
-        graded = ", ".join(f"{sum(f.grade == g for f in found)} {g}" for g in GRADES)
+        graded = ", ".join(f"{sum(f.grade == g for f in chosen_findings)} {g}" for g in GRADES)
         click.echo(
             f"{count(len(findings) - skipped, 'attack')} on {claim}: {graded}"
             + (f" · not run {skipped}" if skipped else "")
             + f" · {sum(f.samples for f in findings):,} runs"
         )
-    if any(GRADES.index(f.grade) <= GRADES.index(fail_on) for f in found):
+    if any(GRADES.index(f.grade) <= GRADES.index(fail_on) for f in chosen_findings):
         leave(Exit.UNEXPECTED)
 
 

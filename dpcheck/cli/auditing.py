@@ -223,10 +223,10 @@ def _finish(
     as_json: bool,
     script: str | None,
     write: Callable[[str, AuditResult], None],
-    found: Shrunk | None = None,
+    shrunk: Shrunk | None = None,
 ) -> None:
     """Shows the result, writes the script where one is wanted, and ends with the exit code of the result."""
-    _show(result, store, as_json, found)
+    _show(result, store, as_json, shrunk)
     if script is not None and result.outcome.value == "refuted":
         write(script, result)
     if result.outcome.value == "refuted":
@@ -238,22 +238,22 @@ def _finish(
         leave(Exit.UNDECIDED)
 
 
-def _show(result: AuditResult, store: Path, as_json: bool, found: Shrunk | None) -> None:
+def _show(result: AuditResult, store: Path, as_json: bool, shrunk: Shrunk | None) -> None:
     """The result, with its witness saved beside the store."""
     witness = result.witness
     saved = None if witness is None else witness.save(witness_path(store, witness))
     if as_json:
         kept = None if result.mode == "fixed" else str(store)
         told = {**result.to_dict(), "witness": None if saved is None else str(saved), "store": kept}
-        echo_json(told if found is None else {**told, "shrunk": found.to_dict()})
+        echo_json(told if shrunk is None else {**told, "shrunk": shrunk.to_dict()})
         return
     click.echo(str(result))
     if result.mode == "anytime":
         click.echo(f"  {'go on':<12} the same command with --resume and a larger --max-samples; kept in {shown(store)}")
     if saved is not None:
         click.echo(f"  {'reproduce':<12} dpcheck verify {saved}")
-    if found is not None:
-        click.echo(str(found))
+    if shrunk is not None:
+        click.echo(str(shrunk))
 
 
 class _Watch:

@@ -50,8 +50,8 @@ def outcomes_of(catalogue: Index, claim: ClaimCard, results: Mapping[str, Chosen
     checks = catalogue.checks_of(claim.label)
     if not checks:
         return ["unchecked"] if claim.label in catalogue.unchecked else []
-    found = [results[c.id].record.verdict.outcome.value if c.id in results else "not run" for c in checks]
-    return sorted(found, key=OUTCOMES.index)
+    values = [results[c.id].record.verdict.outcome.value if c.id in results else "not run" for c in checks]
+    return sorted(values, key=OUTCOMES.index)
 
 
 def in_words(outcomes: list[str]) -> str:
@@ -119,12 +119,12 @@ def list_command(
     results = results_of(catalogue, store, only={check.id for check in wanted_checks})
     rows = []
     for claim in sorted(catalogue.claims.values(), key=lambda c: (c.paper.key, natural(c.section))):
-        found = outcomes_of(catalogue, claim, results)
+        words = outcomes_of(catalogue, claim, results)
         checks = catalogue.checks_of(claim.label)
         kinds = {claim.kind, *(check.kind for check in checks)}
         wanted = paper in (None, claim.label.partition("/")[0]) and (kind is None or kind in kinds)
-        if wanted and (outcome is None or outcome in found):
-            rows.append((claim, found, checks))
+        if wanted and (outcome is None or outcome in words):
+            rows.append((claim, words, checks))
     if as_json:
         echo_json([_list_row(catalogue, claim, found, checks, results) for claim, found, checks in rows])
     else:
@@ -153,7 +153,7 @@ def list_command(
 
 
 def _list_row(
-    catalogue: Index, claim: ClaimCard, found: list[str], checks: list[CheckCard], results: Mapping[str, Chosen]
+    catalogue: Index, claim: ClaimCard, words: list[str], checks: list[CheckCard], results: Mapping[str, Chosen]
 ) -> dict[str, Any]:
     return {
         "label": claim.label,
@@ -162,7 +162,7 @@ def _list_row(
         "paper": claim.paper.key,
         "reading": claim.reading,
         "grade": grade_of(claim, results),
-        "outcome": found[0] if found else "no check",
+        "outcome": words[0] if words else "no check",
         "unchecked": catalogue.unchecked.get(claim.label),
         "checks": [check_row(catalogue, check, results.get(check.id)) for check in checks],
     }
@@ -254,20 +254,20 @@ MARKS = {"follows": "✓", "argued": "·", "granted": "∘", "gap": "≠", "fail
 def _derivation(catalogue: Index, claim: ClaimCard, edge: int) -> list[str]:
     """The executed derivation, step by step, or why there is none."""
     statement = claim.statement_label
-    found = catalogue.transcript(claim.label)
-    if found is None:
+    steps = catalogue.transcript(claim.label)
+    if steps is None:
         reason = next((catalogue.underived[x] for x in (claim.label, statement) if x in catalogue.underived), "")
         return textwrap.wrap(f"no derivation: {reason}", edge, initial_indent="  ", subsequent_indent="    ") * bool(
             reason
         )
-    lines = ["", *textwrap.wrap(f"Derivation. {found.about}", edge, initial_indent="  ", subsequent_indent="  ")]
-    for number, step in enumerate(found.steps, 1):
+    lines = ["", *textwrap.wrap(f"Derivation. {steps.about}", edge, initial_indent="  ", subsequent_indent="  ")]
+    for number, step in enumerate(steps.steps, 1):
         lead = f"  {MARKS[step.standing]} {number:>2}  "
         text = step.text + (f" [{step.detail}]" if step.detail else "")
         lines += textwrap.wrap(text, edge, initial_indent=lead, subsequent_indent=" " * len(lead))
         for line, _ in step.formulas:
             lines += textwrap.wrap(line, edge, initial_indent=" " * 10, subsequent_indent=" " * 12)
-    used = [standing for standing in MARKS if any(step.standing == standing for step in found.steps)]
+    used = [standing for standing in MARKS if any(step.standing == standing for step in steps.steps)]
     words = {
         "follows": "executed",
         "argued": "in words",
@@ -276,7 +276,7 @@ def _derivation(catalogue: Index, claim: ClaimCard, edge: int) -> list[str]:
         "fails": "fails",
         "open": "open",
     }
-    lines.append(f"  {found.counted}: " + ", ".join(f"{MARKS[standing]} {words[standing]}" for standing in used))
+    lines.append(f"  {steps.counted}: " + ", ".join(f"{MARKS[standing]} {words[standing]}" for standing in used))
     return lines
 
 
@@ -300,27 +300,27 @@ def _tinted(text: str) -> str:
 
 def _facts(claim: ClaimCard, results: Mapping[str, Chosen]) -> list[tuple[str, str]]:
     """Assumptions, constants, probability, and what is wrong with the printed form."""
-    found = []
+    pairs = []
     if claim.assumptions:
-        found.append(("assumes", ", ".join(each.inline for each in claim.assumptions)))
+        pairs.append(("assumes", ", ".join(each.inline for each in claim.assumptions)))
     if claim.symbols:
-        found.append(("constants", ", ".join(claim.symbols)))
+        pairs.append(("constants", ", ".join(claim.symbols)))
     if claim.probability is not None:
-        found.append(("with prob.", claim.probability.inline))
+        pairs.append(("with prob.", claim.probability.inline))
     if claim.about:
-        found.append(("about", ", ".join(claim.about)))
+        pairs.append(("about", ", ".join(claim.about)))
     if claim.grade or claim.remark:
         grade = grade_of(claim, results)
-        found.append(("grade" if grade else "remark", ": ".join(filter(None, (grade, claim.remark)))))
-    return found
+        pairs.append(("grade" if grade else "remark", ": ".join(filter(None, (grade, claim.remark)))))
+    return pairs
 
 
 def _verdicts(catalogue: Index, claim: ClaimCard, results: Mapping[str, Chosen]) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
+    pairs: list[tuple[str, str]] = []
     for check in catalogue.checks_of(claim.label):
         chosen = results.get(check.id)
         if chosen is None:
-            found.append((check.kind, f"not run   {check.doc or check.name}"))
+            pairs.append((check.kind, f"not run   {check.doc or check.name}"))
             continue
         record, verdict = chosen.record, chosen.record.verdict
         sure: str = verdict.evidence
@@ -328,7 +328,7 @@ def _verdicts(catalogue: Index, claim: ClaimCard, results: Mapping[str, Chosen])
             sure += f", failure probability {verdict.failure_probability:.2g}"
         stale = "; stale: its sources have changed since" if chosen.stale else ""
         unexpected = "" if record.expected else "; unexpected"
-        found.append(
+        pairs.append(
             (
                 check.kind,
                 f"{verdict.outcome.value.upper()}  {verdict.reason} "
@@ -338,10 +338,10 @@ def _verdicts(catalogue: Index, claim: ClaimCard, results: Mapping[str, Chosen])
         if verdict.witness is not None:
             witness, path = verdict.witness, witness_path(catalogue.layout.store, verdict.witness)
             where = f"; dpcheck verify {shown(path)}{catalogue.reached(claim.label)}" if path.is_file() else ""
-            found.append(("witness", f"claimed {witness.claimed}, found {witness.found} ({witness.kind}){where}"))
+            pairs.append(("witness", f"claimed {witness.claimed}, found {witness.found} ({witness.kind}){where}"))
     if claim.label in catalogue.unchecked:
-        found.append(("unchecked", catalogue.unchecked[claim.label]))
-    return found or [("checked", "by nothing here")]
+        pairs.append(("unchecked", catalogue.unchecked[claim.label]))
+    return pairs or [("checked", "by nothing here")]
 
 
 LINES = 8
@@ -351,15 +351,15 @@ LINES = 8
 def _places(catalogue: Index, claim: ClaimCard) -> list[tuple[str, str]]:
     """The files that one needs to understand the statement and to change it, then where else its label stands."""
     needed = catalogue.needed(claim.label)
-    found = [("files" if place == 0 else "", _place(each)) for place, each in enumerate(needed)]
+    pairs = [("files" if place == 0 else "", _place(each)) for place, each in enumerate(needed)]
     files = {each.path for each in needed}
     places: dict[str, list[str]] = {}
     for home in catalogue.homes(claim.label):
         if home.path not in files:
             kind = {"algorithm": "code", "derivation": "prose"}.get(home.kind, home.kind)
             places.setdefault(kind, []).append(str(home))
-    found += [(kind, _cut(where)) for kind, where in places.items()]
-    return found
+    pairs += [(kind, _cut(where)) for kind, where in places.items()]
+    return pairs
 
 
 def _place(file: Needed) -> str:
@@ -404,12 +404,12 @@ def _as_dict(catalogue: Index, claim: ClaimCard, results: Mapping[str, Chosen]) 
 
 
 def _steps(catalogue: Index, claim: ClaimCard) -> list[dict[str, Any]] | None:
-    found = catalogue.transcript(claim.label)
-    if found is None:
+    steps = catalogue.transcript(claim.label)
+    if steps is None:
         return None
     return [
         {"text": s.text, "standing": s.standing, "formulas": [text for _, text in s.formulas], "detail": s.detail}
-        for s in found.steps
+        for s in steps.steps
     ]
 
 

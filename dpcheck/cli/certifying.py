@@ -134,11 +134,11 @@ def _regions(path: Path, catalogue: Catalogue) -> dict[str, Any]:
     from dpcheck.certificates.regions import REGIONS, covered
 
     try:
-        found = {one.label: covered(one, lambda label: catalogue.claims[label]).to_dict() for one in REGIONS}
+        by_name = {one.label: covered(one, lambda label: catalogue.claims[label]).to_dict() for one in REGIONS}
     except MissingExtra:
         return dict(load(path))
-    path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    return found
+    path.write_text(json.dumps(by_name, indent=1) + "\n", encoding="utf-8")
+    return by_name
 
 
 def _row(one: Certified, seconds: float) -> dict[str, Any]:

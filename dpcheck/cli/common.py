@@ -166,11 +166,11 @@ def lazily(root: str | None) -> Catalogue:
     from dpcheck.engine import catalogue, fetching, kept, layout
 
     here = layout.find(root)
-    found = fetching.lazily(here, kept=kept.Kept(here))
+    collected = fetching.lazily(here, kept=kept.Kept(here))
     if context := click.get_current_context(silent=True):
-        context.with_resource(catalogue.in_force(found))
-        context.call_on_close(found.keep)
-    return found
+        context.with_resource(catalogue.in_force(collected))
+        context.call_on_close(collected.keep)
+    return collected
 
 
 def complain_of(catalogue: Shelves[Any, Any]) -> None:
@@ -187,8 +187,8 @@ def index_of(root: str | None, paths: Iterable[str] = (), *, label: str = "") ->
     """Cards of everything, or of what bears on a label; what could not be collected is said as by `catalogue_of`."""
     from dpcheck.engine import index, layout
 
-    found = layout.find(root)
-    known = index.of_label(found, label, list(paths)) if label else index.whole(found, list(paths))
+    here = layout.find(root)
+    known = index.of_label(here, label, list(paths)) if label else index.whole(here, list(paths))
     complain_of(known)
     return known
 

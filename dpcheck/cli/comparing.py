@@ -216,10 +216,10 @@ def _compared(rows: Sequence[ComparisonRow], setting: Setting, *, measured: bool
     head = ["algorithm", "risk, proved", "ε certified", "guarantee", "gradients", *(["risk, measured"] * measured), ""]
     table([_line(row, measured=measured) for row in shown], head, right=(1, 2, 4))
     for status, title in (("infeasible", "Infeasible here"), ("other", "Not for this setting")):
-        found = [row for row in rows if row.status == status]
-        if found:
+        chosen_rows = [row for row in rows if row.status == status]
+        if chosen_rows:
             click.echo(f"\n{title}:")
-        for row in found:
+        for row in chosen_rows:
             smallest = f"; smallest n: {row.smallest_n:,}" if row.smallest_n is not None else ""
             click.echo(f"  {row.label}: {row.why}{smallest}")
     silent = [row.label for row in rows if row.status == "feasible" and row not in shown]

@@ -34,8 +34,8 @@ def _beginning(incomplete: str, *, algorithms: bool, root: str | None) -> list[s
     papers = [paper for paper in sorted(index.papers) if paper.startswith(incomplete)]
     if not incomplete or len(papers) > 1:
         return papers
-    found = index.checks if "::" in incomplete else _kept(index, algorithms=algorithms)
-    return sorted({*papers, *(label for label in found if label.startswith(incomplete))})
+    checks = index.checks if "::" in incomplete else _kept(index, algorithms=algorithms)
+    return sorted({*papers, *(label for label in checks if label.startswith(incomplete))})
 
 
 def _kept(index: Shelves[Any, Any], *, algorithms: bool) -> Iterable[str]:

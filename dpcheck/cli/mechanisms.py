@@ -164,9 +164,9 @@ def function_of(reference: str) -> Callable[..., Any]:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         raise InvalidInput(f"{path} does not import: {type(error).__name__}: {error}") from error
-    found = getattr(module, name, None)
-    if not callable(found):
+    ability = getattr(module, name, None)
+    if not callable(ability):
         known = [n for n, v in vars(module).items() if callable(v) and not n.startswith("_")]
         raise InvalidInput(f"{path} has no function {name!r}; it has {', '.join(known[:8]) or 'none'}")
-    function: Callable[..., Any] = found
+    function: Callable[..., Any] = ability
     return function

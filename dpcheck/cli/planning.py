@@ -156,27 +156,27 @@ def plan_command(
     fields = dict(planning.parse(text) for text in settings)
     try:
         names = planning.speaking_of(algorithm, setting, fields)
-        found = planning.plan(algorithm, setting, fields, claims_of(root, names, also))
+        planned = planning.plan(algorithm, setting, fields, claims_of(root, names, also))
     except Infeasible as error:
         _infeasible(error, algorithm, setting, claims_of(root, [algorithm.partition("/")[0]], also), as_json)
         return
-    readings = [] if found.privacy.keeps else planning.private_readings(algorithm, setting, fields)
+    readings = [] if planned.privacy.keeps else planning.private_readings(algorithm, setting, fields)
     if as_json:
-        echo_json(_as_dict(found, setting, readings))
+        echo_json(_as_dict(planned, setting, readings))
     else:
-        _screen(found, setting, readings)
-    if not found.privacy.stands:
+        _screen(planned, setting, readings)
+    if not planned.privacy.stands:
         leave(Exit.NO_GUARANTEE)
 
 
 def _pairs(option: str, texts: Sequence[str]) -> dict[str, float]:
-    found = {}
+    by_name = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals:
             raise click.BadParameter(f"got {text!r}; write NAME=VALUE", param_hint=option)
-        found[name] = _number(option, value)
-    return found
+        by_name[name] = _number(option, value)
+    return by_name
 
 
 def _number(option: str, text: str) -> float:
@@ -245,36 +245,34 @@ def figure(value: Any) -> str:
     return f"{value:,.0f}" if 1e4 <= abs(value) < 1e7 else f"{value:.4g}"
 
 
-def _screen(found: AlgorithmPlan, setting: Setting, readings: Readings) -> None:
-    if warning := found.privacy.warning():
+def _screen(plan: AlgorithmPlan, setting: Setting, readings: Readings) -> None:
+    if warning := plan.privacy.warning():
         click.echo(warning)
-    click.echo(
-        f"{found.label}{'' if found.reading == 'as-printed' else ', ' + found.reading} · {_given(found, setting)}"
-    )
-    if found.phases:
-        names = list(dict.fromkeys(name for phase in found.phases for name in phase))
-        names = [name for name in names if any(p.get(name) not in (0, None, "") for p in found.phases)]
-        rows = [["" if name not in p else figure(p[name]) for name in names] for p in found.phases]
+    click.echo(f"{plan.label}{'' if plan.reading == 'as-printed' else ', ' + plan.reading} · {_given(plan, setting)}")
+    if plan.phases:
+        names = list(dict.fromkeys(name for phase in plan.phases for name in phase))
+        names = [name for name in names if any(p.get(name) not in (0, None, "") for p in plan.phases)]
+        rows = [["" if name not in p else figure(p[name]) for name in names] for p in plan.phases]
         numbered = [[f"{i}", *row] for i, row in enumerate(rows, 1)]
         _cut(numbered, ["phase", *names], "phases")
-    if found.releases:
+    if plan.releases:
         click.echo()
-        deltas = {release.delta for release in found.releases if release.delta}
+        deltas = {release.delta for release in plan.releases if release.delta}
         head = f"ε (δ = {max(deltas):g})" if deltas else "ε"
         names = ["release", "", "law", "records", "sensitivity", "noise", "noise/diameter", head, "ρ"]
-        _cut([_release(release) for release in found.releases], names, "releases")
-        if found.privacy.rests_on:
+        _cut([_release(release) for release in plan.releases], names, "releases")
+        if plan.privacy.rests_on:
             click.echo("? claimed, not proved; what follows from it, ε and ρ of the row, is not certified either")
         click.echo()
-    for what, said in found.privacy.said().items():
+    for what, said in plan.privacy.said().items():
         click.echo(f"{what:13} {said}")
     for label, certified in readings:
         click.echo(f"{'consider':13} {label}: {certified} certified")
-    click.echo(f"{'gradients':13} {found.gradients:,}")
-    for bound in found.bounds:
+    click.echo(f"{'gradients':13} {plan.gradients:,}")
+    for bound in plan.bounds:
         value = "no number here" if bound.value is None else f"≤ {figure(bound.value)}"
         click.echo(f"{bound.what:13} {value}  {bound.source}: {bound.note}")
-    if not any(bound.what in ("risk", "distance") for bound in found.bounds):
+    if not any(bound.what in ("risk", "distance") for bound in plan.bounds):
         click.echo(f"{'risk':13} no bound with constants is known for this algorithm")
 
 
@@ -293,7 +291,7 @@ def _cut(rows: list[list[str]], head: list[str], what: str) -> None:
         click.echo(f"… and {len(rows) - ROWS:,} more {what}; --json has them all")
 
 
-def _given(found: AlgorithmPlan, setting: Setting) -> str:
+def _given(plan: AlgorithmPlan, setting: Setting) -> str:
     """Everything that the numbers rest on, defaults included."""
     parts = [f"n = {setting.n:,}", f"d = {setting.d:,}", str(setting.privacy)]
     parts += [f"m = {setting.m:,}"] * bool(setting.m)
@@ -302,27 +300,27 @@ def _given(found: AlgorithmPlan, setting: Setting) -> str:
     if setting.growth is not None:
         parts.append(f"θ = {setting.growth[0]:g}, λ = {setting.growth[1]:g}")
     parts += [f"{name} = {figure(value)}" for name, value in setting.extra.items()]
-    parts += [f"{name}={value}" for name, value in found.settings.items()]
+    parts += [f"{name}={value}" for name, value in plan.settings.items()]
     return ", ".join(parts)
 
 
-def _as_dict(found: AlgorithmPlan, setting: Setting, readings: Readings) -> dict[str, Any]:
+def _as_dict(plan: AlgorithmPlan, setting: Setting, readings: Readings) -> dict[str, Any]:
     given = {name: value for name, value in dataclasses.asdict(setting).items() if name != "constants"}
     given["moments"] = {f"{order:g}": value for order, value in setting.moments.items()}
     return {
         "schema_version": SCHEMA,
-        "label": found.label,
-        "reading": found.reading,
+        "label": plan.label,
+        "reading": plan.reading,
         "feasible": True,
         "setting": given,
-        "fields": dict(found.settings),
-        "phases": [dict(phase) for phase in found.phases],
-        "releases": [dataclasses.asdict(release) for release in found.releases],
-        "gradients": found.gradients,
-        "floats_per_trial": found.floats_per_trial,
-        "privacy": found.privacy.to_dict(),
+        "fields": dict(plan.settings),
+        "phases": [dict(phase) for phase in plan.phases],
+        "releases": [dataclasses.asdict(release) for release in plan.releases],
+        "gradients": plan.gradients,
+        "floats_per_trial": plan.floats_per_trial,
+        "privacy": plan.privacy.to_dict(),
         "private_readings": [{"label": label, "certified": str(certified)} for label, certified in readings],
-        "bounds": [dataclasses.asdict(bound) for bound in found.bounds],
+        "bounds": [dataclasses.asdict(bound) for bound in plan.bounds],
     }
 
 

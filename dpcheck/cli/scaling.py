@@ -104,32 +104,32 @@ def _show_pairs(catalogue: Catalogue, what: Sequence[str], variable: str | None,
     """Of the statements of which `what` names a label or the paper; of all where it names nothing."""
     from dpcheck.report import scaling
 
-    found = [
+    pairs = [
         pair
         for pair in scaling.pairs_of(catalogue)
         if variable in (None, pair.variable)
         and (not what or {pair.statement, pair.statement.partition("/")[0]} & {*what})
     ]
     if as_json:
-        echo_json({"schema_version": 1, "pairs": [dataclasses.asdict(pair) for pair in found]})
+        echo_json({"schema_version": 1, "pairs": [dataclasses.asdict(pair) for pair in pairs]})
         return
-    table([(pair.statement, pair.variable, scaling.measured_by(pair)) for pair in found], scaling.PAIRS)
-    click.echo(f"  {scaling.account_of(found)}")
+    table([(pair.statement, pair.variable, scaling.measured_by(pair)) for pair in pairs], scaling.PAIRS)
+    click.echo(f"  {scaling.account_of(pairs)}")
 
 
 def _show(result: RunResult, as_json: bool) -> None:
     from dpcheck.report import scaling
 
-    found = [(record, row) for record in result.records for row in scaling.rows_of(record.verdict)]
+    pairs = [(record, row) for record in result.records for row in scaling.rows_of(record.verdict)]
     if as_json:
-        echo_json({"schema_version": 1, "rows": [{"check": record.check, **row} for record, row in found]})
+        echo_json({"schema_version": 1, "rows": [{"check": record.check, **row} for record, row in pairs]})
         return
     head = ("Statement", *scaling.HEAD)
-    table([(record.label, *scaling.cells(row)) for record, row in found], head)
+    table([(record.label, *scaling.cells(row)) for record, row in pairs], head)
     for failure in result.failures:
         complain(f"{failure.key.check}: {failure.message}")
-    decided = sum(row["word"] in scaling.DECIDED for _, row in found)
-    click.echo(f"  {decided} of {count(len(found), 'row')} decided, over their windows; a slope proves no O")
+    decided = sum(row["word"] in scaling.DECIDED for _, row in pairs)
+    click.echo(f"  {decided} of {count(len(pairs), 'row')} decided, over their windows; a slope proves no O")
 
 
 COMMANDS = (scaling_command,)

@@ -44,10 +44,10 @@ def verify_command(
     if bool(witnesses) == every:
         raise click.UsageError("give witnesses, FILE.json, or --all for every one that came with dpcheck")
     if every:
-        found = layout.find(root)
-        witnesses = tuple(map(str, found.witnesses))
+        here = layout.find(root)
+        witnesses = tuple(map(str, here.witnesses))
         if not witnesses:
-            complain(f"no witness in {found.home / 'reports' / 'witnesses'}; `dpcheck report` writes them")
+            complain(f"no witness in {here.home / 'reports' / 'witnesses'}; `dpcheck report` writes them")
             leave(Exit.NOTHING)
     claims = _Claims(root, also)
     with own.in_force(claims.own), Isolated() as child:
@@ -110,9 +110,9 @@ def _rows(path: str, child: Isolated, claims: _Claims, second: bool) -> list[dic
         held, missing = claims.of(label) if isinstance(label, str) else (None, "it names no statement")
         if held is None:
             raise InvalidInput(f"certificates are of a statement's claim; {missing}")
-        found = list(certificates.verify(document, held.claim))
-        notes = _confirmed(document, found) if second else [""] * len(found)
-        return [_certified(path, one, note) for one, note in zip(found, notes, strict=True)]
+        entries = list(certificates.verify(document, held.claim))
+        notes = _confirmed(document, entries) if second else [""] * len(entries)
+        return [_certified(path, one, note) for one, note in zip(entries, notes, strict=True)]
     except (WitnessRejected, UnknownLabel) as error:
         return [{"witness": path, "outcome": "rejected", "verified": False, "reason": str(error)}]
     except InvalidInput as error:

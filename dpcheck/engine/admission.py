@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def admitted(
-    found: Sequence[Record],
+    records: Sequence[Record],
     catalogue: Shelves[Any, Any],
     refused: list[Refused],
     *,
@@ -44,8 +44,8 @@ def admitted(
         anew: verify witnesses that were verified here before, too; what is published rests on that.
     """
     checks = {id: check for id, check in catalogue.checks.items() if only is None or id in only}
-    current = catalogue.fingerprints({record.check for record in found} & set(checks))
-    kept = [record for record in found if record.check in checks]
+    current = catalogue.fingerprints({record.check for record in records} & set(checks))
+    kept = [record for record in records if record.check in checks]
     kept = [record for record in kept if _keeps_rules(record, checks[record.check], catalogue, current, refused)]
     files = verifiers.of(catalogue.layout, catalogue.paths)
     with contextlib.ExitStack() as stack:

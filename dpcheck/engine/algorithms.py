@@ -70,10 +70,10 @@ def classes(module: str) -> dict[str, type[Algorithm[Any]]]:
         CollectionError: it does not import.
     """
     try:
-        found = getattr(importlib.import_module(module), "ALGORITHMS", ())
+        ability = getattr(importlib.import_module(module), "ALGORITHMS", ())
     except Exception as error:
         raise CollectionError(f"{module} does not import: {type(error).__name__}: {error}") from error
-    return {kind.label: kind for kind in found}
+    return {kind.label: kind for kind in ability}
 
 
 def fields_of(kind: type[Algorithm[Any]]) -> list[str]:

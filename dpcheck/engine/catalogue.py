@@ -80,14 +80,14 @@ class Catalogue(Shelves["Claim", "Check"]):
 
     def transcript(self, label: str) -> ExecutedDerivation | None:
         """The executed derivation of a statement (of a reading, when the label names one that has its own), if any."""
-        found = next(iter(self.derivations_of(label)), None)
-        if found is None or not all(
-            label in self.claims for label in found.labels
+        first = next(iter(self.derivations_of(label)), None)
+        if first is None or not all(
+            label in self.claims for label in first.labels
         ):  # a derivation of nothing is among the errors
             return None
-        if found.label not in self._transcripts:
-            self._transcripts[found.label] = self.executions.of(found, self)
-        return self._transcripts[found.label]
+        if first.label not in self._transcripts:
+            self._transcripts[first.label] = self.executions.of(first, self)
+        return self._transcripts[first.label]
 
     def derivations_of(self, label: str) -> list[Derivation]:
         """Those that conclude a reading, else those of the printed one, else those of any reading of its statement."""
@@ -150,11 +150,11 @@ class Catalogue(Shelves["Claim", "Check"]):
 
     def naming(self, names: Iterable[str]) -> list[Claim]:
         """The claims of the files that speak of these, labels or papers whose statements all count, in their order."""
-        found: dict[str, Claim] = {}
+        by_name: dict[str, Claim] = {}
         for name in names:
             asked = f"{ABOUT}{name.partition('@')[0]}" if "/" in name else f"{name}/"
-            found |= {claim.label: claim for claim in near(self.claims, asked)}
-        return sorted(found.values(), key=lambda claim: self._order[self._places[claim.label][0]])
+            by_name |= {claim.label: claim for claim in near(self.claims, asked)}
+        return sorted(by_name.values(), key=lambda claim: self._order[self._places[claim.label][0]])
 
     def checks_of(self, label: str) -> list[Check]:
         return self._sorted(check for check in near(self.checks, label) if label in check.labels)
@@ -169,23 +169,23 @@ class Catalogue(Shelves["Claim", "Check"]):
 
     def fingerprints(self, ids: Iterable[str] | None = None) -> dict[str, str]:
         """Check id -> fingerprint, of these checks, or of every one; the sources are read once."""
-        snapshot, found = Snapshot(), {}
+        snapshot, by_id = Snapshot(), {}
         bugs = [file.path.resolve() for file in collect.of_no_paper(self.layout.mutants)]
         for id in self.checks if ids is None else ids:
             known = None if self.kept is None else self.kept.get(f"sources of {id}")
             if known is not None:
-                found[id] = known
+                by_id[id] = known
                 continue
             file, label = self.files[id].path, self.checks[id].label
             options: Any = {"derivations": self._derivations, "bugs": bugs, "snapshot": snapshot}
             options["own"] = self.own.code
             if certified_checks.is_certificate(id):
                 file, options["kept"] = certified_checks.CODE, [self._places[id][0]]
-            found[id] = sources.fingerprint(file, self.claims, label, **options)
+            by_id[id] = sources.fingerprint(file, self.claims, label, **options)
             if self.kept is not None:
-                self.kept.put(f"sources of {id}", found[id])
+                self.kept.put(f"sources of {id}", by_id[id])
         snapshot.keep()
-        return found
+        return by_id
 
     def keep(self) -> None:
         """What was found out of the sources need not be found out by the next command."""
@@ -208,13 +208,13 @@ class Catalogue(Shelves["Claim", "Check"]):
     @functools.cached_property
     def algorithms(self) -> dict[str, type[Algorithm[Any]]]:
         """Label -> class, of this package and of one's own; what does not import goes to `errors`."""
-        found: dict[str, type[Algorithm[Any]]] = {}
+        by_name: dict[str, type[Algorithm[Any]]] = {}
         for name in _algorithms.modules():
             try:
-                found |= _algorithms.classes(name)
+                by_name |= _algorithms.classes(name)
             except CollectionError as error:
                 self.errors.append(error)
-        return found | self.own.algorithms
+        return by_name | self.own.algorithms
 
     @functools.cached_property
     def _code(self) -> Quotes:
@@ -360,18 +360,18 @@ def load(
     return load_from(layout.find(root, content), paths, with_mutants=with_mutants)
 
 
-def load_from(found: layout.Layout, paths: Sequence[Path | str] = (), *, with_mutants: bool = False) -> Catalogue:
+def load_from(laid_out: layout.Layout, paths: Sequence[Path | str] = (), *, with_mutants: bool = False) -> Catalogue:
     """`load` of a layout that was found before: how a worker gets the catalogue of the process that started it."""
-    catalogue = Catalogue(found, own=Own.of(found))
+    catalogue = Catalogue(laid_out, own=Own.of(laid_out))
     kinds = filling.kinds_of_content()
     with in_force(catalogue):
         for folder in catalogue.layout.content:
             _folder(catalogue, folder, kinds)
         # `dpcheck run toy` means the paper, even where a folder of that name lies in the working directory.
         catalogue.paths = tuple(Path(path).resolve() for path in paths if not catalogue.knows(str(path)))
-        for path in (*found.papers, *catalogue.paths):
+        for path in (*laid_out.papers, *catalogue.paths):
             _extra(catalogue, path, kinds)
-        for key, folder in found.installed:
+        for key, folder in laid_out.installed:
             own.collect_guest(catalogue, key, folder, kinds)
         catalogue.conform()
         if with_mutants:
@@ -429,10 +429,10 @@ def in_force(catalogue: Catalogue) -> Iterator[None]:
 
 
 @functools.lru_cache(maxsize=4)
-def _loaded(found: layout.Layout) -> Catalogue:
+def _loaded(laid_out: layout.Layout) -> Catalogue:
     from dpcheck.engine.fetching import lazily
 
-    return lazily(found)
+    return lazily(laid_out)
 
 
 def current() -> Catalogue:
@@ -450,10 +450,10 @@ def claim(label: str) -> Claim:
 
 def derived(label: str) -> ExecutedDerivation:
     """The executed derivation of a statement. Raises `UnknownLabel`."""
-    found = current().transcript(label)
-    if found is None:
+    steps = current().transcript(label)
+    if steps is None:
         raise UnknownLabel(label, current().derivations)
-    return found
+    return steps
 
 
 def seeded_bugs() -> dict[str, Mutant]:

@@ -93,9 +93,9 @@ def catalogue_for(task: CellTask) -> Catalogue:
 
 
 @functools.lru_cache(maxsize=1)
-def _loaded(found: Layout, paths: tuple[Path, ...]) -> tuple[Catalogue, dict[str, str]]:
+def _loaded(layout: Layout, paths: tuple[Path, ...]) -> tuple[Catalogue, dict[str, str]]:
     """A catalogue, and the fingerprints of its checks as far as they were compared with the plan's."""
-    return lazily(found, paths), {}
+    return lazily(layout, paths), {}
 
 
 def said(error: BaseException) -> str:

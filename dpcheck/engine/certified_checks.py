@@ -35,12 +35,12 @@ def check_of(label: str, path: Path, claims: Callable[[str], Claim]) -> Check:
         from dpcheck.certificates import concluding
 
         document, claim = certificates.load(path), claims(context.label)
-        found = concluding.verdict(document, claim)
-        if found.outcome is not Outcome.REFUTED:
-            return found
-        name = found.numbers["run"]
+        verdict = concluding.verdict(document, claim)
+        if verdict.outcome is not Outcome.REFUTED:
+            return verdict
+        name = verdict.numbers["run"]
         (certificate,) = (each for each in document["certificates"] if each["instance"] == name)
-        return replace(found, witness=_witness(label, certificate))
+        return replace(verdict, witness=_witness(label, certificate))
 
     execute.__name__ = NAME
     outcome = Outcome.HOLDS if b'"bound"' in path.read_bytes() else Outcome.REFUTED

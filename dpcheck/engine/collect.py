@@ -122,12 +122,12 @@ def imported(file: ContentFile) -> ModuleType:
 def content_of(file: ContentFile, kinds: tuple[type, ...]) -> list[Any]:
     """Imports a file and returns the instances of `kinds` at its module level, each once. Raises as `imported` does."""
     module = imported(file)
-    found: dict[int, Any] = {}
+    by_name: dict[int, Any] = {}
     for value in vars(module).values():
         for item in value if isinstance(value, list | tuple) else (value,):
             if isinstance(item, kinds):
-                found[id(item)] = item
-    return list(found.values())
+                by_name[id(item)] = item
+    return list(by_name.values())
 
 
 def borrowed(file: ContentFile) -> set[int]:

@@ -20,8 +20,8 @@ def check_of(derivation: Derivation, transcripts: Transcripts) -> Check:
 
     @functools.wraps(derivation.function)  # its place and its docstring are those of the derivation
     def execute(context: Context) -> Verdict:
-        found = transcripts(context.label)
-        return found.verdict(tuple(_in_words(found, transcripts)))
+        steps = transcripts(context.label)
+        return steps.verdict(tuple(_in_words(steps, transcripts)))
 
     execute.__name__ = NAME
     return Check(derivation.label, "symbolic", execute, expect=derivation.expect, also=derivation.also)

@@ -21,7 +21,7 @@ from dpcheck.engine.sources import Snapshot
 from dpcheck.labels import LABEL
 
 
-def lazily(found: Layout, paths: Sequence[Path | str] = (), kept: Kept | None = None) -> Catalogue:
+def lazily(layout: Layout, paths: Sequence[Path | str] = (), kept: Kept | None = None) -> Catalogue:
     """The catalogue of `load_from`, of which a file is imported when something is asked that it may hold.
 
     Whoever looks at all of a table gets all of it, validated as by `load`. Until then `errors` speaks of the files
@@ -30,9 +30,9 @@ def lazily(found: Layout, paths: Sequence[Path | str] = (), kept: Kept | None = 
     Args:
         kept: knows from earlier which files hold what, and fingerprints; gets what is found out now.
     """
-    if paths or found.papers or found.installed:  # what these hold is known once they are imported
-        return load_from(found, paths)
-    catalogue = Catalogue(found, own=Own.of(found), kept=kept)
+    if paths or layout.papers or layout.installed:  # what these hold is known once they are imported
+        return load_from(layout, paths)
+    catalogue = Catalogue(layout, own=Own.of(layout), kept=kept)
     fetch = Fetch(catalogue)
     for table, kind in (("claims", "states"), ("derivations", "states"), ("underived", "states"), ("checks", "checks")):
         setattr(catalogue, table, Shelf(functools.partial(fetch, kind)))
@@ -113,10 +113,10 @@ class Fetch:
         if known is not None:
             self._import([file for file in self.files if str(file.path) in known])
             return
-        found = [file for file in self.files if self.may_hold(file, kind, name)]
-        self._import(found)
+        files = [file for file in self.files if self.may_hold(file, kind, name)]
+        self._import(files)
         if kept is not None and not self._catalogue.errors:
-            kept.put(asked, [str(file.path) for file in found if _holds(file, name)])
+            kept.put(asked, [str(file.path) for file in files if _holds(file, name)])
 
     def _import(self, files: Iterable[ContentFile]) -> None:
         with in_force(self._catalogue):
@@ -140,23 +140,23 @@ class Fetch:
             here.conform()
 
     def may_hold(self, file: ContentFile, kind: str, statement: str) -> bool:
-        found = self._found.get(file.path)
+        known = self._found.get(file.path)
         if statement.endswith("/"):
-            return found is None or statement[:-1] in found.named
+            return known is None or statement[:-1] in known.named
         if statement.startswith(ABOUT):
             label = statement.removeprefix(ABOUT)
-            computed = found is not None and found.makes_claims and found.papers & {"", label.partition("/")[0]}
-            return found is None or label in found.named or bool(computed)
-        if found is not None and kind == "states" and not found.makes_claims:
+            computed = known is not None and known.makes_claims and known.papers & {"", label.partition("/")[0]}
+            return known is None or label in known.named or bool(computed)
+        if known is not None and kind == "states" and not known.makes_claims:
             return False
-        if found is None or "" in found.papers or statement.partition("/")[0] in found.papers:
+        if known is None or "" in known.papers or statement.partition("/")[0] in known.papers:
             return True
-        return statement in (found.states if kind == "states" else found.checks | found.states)
+        return statement in (known.states if kind == "states" else known.checks | known.states)
 
     @functools.cached_property
     def _found(self) -> dict[Path, _Heads]:
         """What every file may hold; of one that does not parse nobody knows."""
-        snapshot, found = Snapshot(), {}
+        snapshot, by_path = Snapshot(), {}
         for file in self.files:
             with contextlib.suppress(SyntaxError, ValueError, OSError):
                 near = [snapshot.facts(helper) for helper in snapshot.helpers(file.path.resolve())]
@@ -168,9 +168,9 @@ class Fetch:
                 makes = any(facts.makes_claims for facts in near)
                 quoted = {label.partition("@")[0] for facts in near for label in facts.labels}
                 named = papers | quoted | {label.partition("/")[0] for label in quoted}
-                found[file.path] = _Heads(states, checks, makes, papers, named if makes else set())
+                by_path[file.path] = _Heads(states, checks, makes, papers, named if makes else set())
         snapshot.keep()
-        return found
+        return by_path
 
 
 def _holds(file: ContentFile, name: str) -> bool:
@@ -189,8 +189,8 @@ def _holds(file: ContentFile, name: str) -> bool:
 
 def with_packaged(own: Iterable[Claim], names: Iterable[str]) -> list[Claim]:
     """These claims, and those that dpcheck brings along of the papers of which there are none; names as in `naming`."""
-    found = list(own)
-    here = {claim.paper.key for claim in found}
+    entries = list(own)
+    here = {claim.paper.key for claim in entries}
     missing = [name for name in names if name.partition("/")[0] not in here]
     more = lazily(packaged(Path.cwd())).naming(missing) if missing else ()
-    return found + [claim for claim in more if claim.paper.key not in here]
+    return entries + [claim for claim in more if claim.paper.key not in here]

@@ -46,11 +46,11 @@ class Privacy:
     def said(self) -> dict[str, str]:
         """The three lines of a plan: what is claimed, refuted (where something is) and certified."""
         by = f", by {', '.join(self.claimed_by)}" if self.claimed_by else ""
-        found = {"claimed": "nothing" if self.claimed is None else f"{self.claimed}{by}"}
+        numbers = {"claimed": "nothing" if self.claimed is None else f"{self.claimed}{by}"}
         if self.refuted:
-            found["refuted"] = ", ".join(self.refuted)
-        found["certified"] = self._certified()
-        return found
+            numbers["refuted"] = ", ".join(self.refuted)
+        numbers["certified"] = self._certified()
+        return numbers
 
     def _certified(self) -> str:
         if self.rests_on:

@@ -108,12 +108,12 @@ def read_jsonl(path: Path, refused: list[Refused] | None = None) -> list[Record]
     except OSError as error:
         raise StoreError(f"cannot read {path}: {error.strerror}") from error
     bad: list[Refused] = []
-    found = records.read(((f"{path}:{n}", line) for n, line in enumerate(lines, 1) if line.strip()), bad)
+    parsed = records.read(((f"{path}:{n}", line) for n, line in enumerate(lines, 1) if line.strip()), bad)
     if bad and refused is None:
         raise StoreError(f"{bad[0].where} is not a record of dpcheck: {bad[0].reason}")
     if refused is not None:
         refused += bad
-    return found
+    return parsed
 
 
 def read(path: Path, refused: list[Refused] | None = None) -> list[Record]:

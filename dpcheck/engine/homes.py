@@ -74,35 +74,35 @@ def quoted(paths: Iterable[Path]) -> dict[str, list[tuple[Path, int]]]:
 
 def implementing(paths: Iterable[Path]) -> dict[str, list[tuple[Path, int]]]:
     """Label -> where the class or the function begins that is it: `label = "…"`, `@procedure("…")`."""
-    found: dict[str, list[tuple[Path, int]]] = {}
+    by_name: dict[str, list[tuple[Path, int]]] = {}
     for path in paths:
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             if match := _HEADED.match(line):
-                found.setdefault(match[1], []).append((path, number))
-    return found
+                by_name.setdefault(match[1], []).append((path, number))
+    return by_name
 
 
 def verifying(files: Verifiers) -> dict[str, list[tuple[Path, int]]]:
     """Statement label -> where verifiers name it, with its paper or without."""
-    found: dict[str, list[tuple[Path, int]]] = {}
+    by_name: dict[str, list[tuple[Path, int]]] = {}
     for paper, paths in files.items():
         for path in paths:
             for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
                 for match in _ITEM.finditer(line):
-                    found.setdefault(f"{paper}/{match[2]}", []).append((path, number))
-    return found
+                    by_name.setdefault(f"{paper}/{match[2]}", []).append((path, number))
+    return by_name
 
 
 def headings(path: Path) -> list[tuple[str, int]]:
     """The headings of a Markdown file with their lines, code blocks left out."""
-    found, fenced = [], False
+    pairs, fenced = [], False
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if _FENCE.match(line):
             fenced = not fenced
         heading = None if fenced else _HEADING.match(line)
         if heading:
-            found.append((heading[1], number))
-    return found
+            pairs.append((heading[1], number))
+    return pairs
 
 
 def section(headed: Iterable[tuple[str, int]], item: str) -> int | None:

@@ -23,15 +23,15 @@ class Hypotheses:
     private: bool
 
 
-def of_label(found: Layout, label: str, folders: Sequence[Path] = ()) -> Hypotheses | None:
+def of_label(layout: Layout, label: str, folders: Sequence[Path] = ()) -> Hypotheses | None:
     """What a root, or one of these papers of one's own, says of a label; None when there is no such claim.
 
     Of the root, the files of the label's paper alone are read.
     """
     paper = label.partition("/")[0]
-    here = Catalogue(found, own=Own.of(found))
+    here = Catalogue(layout, own=Own.of(layout))
     with catalogue.in_force(here):
-        for folder in found.content:
+        for folder in layout.content:
             if label not in here.claims and folder.is_dir():
                 collect.forget(folder)
                 for file in _files_of(folder, paper):
@@ -43,7 +43,7 @@ def of_label(found: Layout, label: str, folders: Sequence[Path] = ()) -> Hypothe
                     here.collect(file, (Paper, Claim))
     if label not in here.claims:
         return None
-    places = [*found.content, *(folder / "audits" for folder in folders)]
+    places = [*layout.content, *(folder / "audits" for folder in folders)]
     return Hypotheses(here.claims[label], _has_privacy_check(places, label))
 
 

@@ -53,11 +53,11 @@ class Index(Shelves[ClaimCard, CheckCard]):
     @functools.cached_property
     def _bearing(self) -> dict[str, list[CheckCard]]:
         """Label -> the checks that bear on it."""
-        found: dict[str, list[CheckCard]] = {}
+        by_label: dict[str, list[CheckCard]] = {}
         for check in self.checks.values():
             for label in dict.fromkeys(check.labels):
-                found.setdefault(label, []).append(check)
-        return found
+                by_label.setdefault(label, []).append(check)
+        return by_label
 
     def derived(self, label: str) -> list[str]:
         return self._derived.get(label, [])
@@ -81,10 +81,10 @@ class Index(Shelves[ClaimCard, CheckCard]):
             from dpcheck.engine import catalogue
 
             with catalogue.in_force(self._lazily):
-                found = self._lazily.transcript(name)
-            if found is None:
+                steps = self._lazily.transcript(name)
+            if steps is None:
                 return None
-            kept = asdict(TranscriptCard.of(found))
+            kept = asdict(TranscriptCard.of(steps))
             memo.write(kept, "transcript", name, *key)
         return TranscriptCard.read(kept)
 
@@ -199,39 +199,39 @@ class Index(Shelves[ClaimCard, CheckCard]):
         )
 
 
-def whole(found: Layout, paths: Sequence[str] = ()) -> Index:
+def whole(layout: Layout, paths: Sequence[str] = ()) -> Index:
     """The index of everything: as it was kept, or of a full load, which validates everything."""
-    key = state(found, paths)
+    key = state(layout, paths)
     kept = memo.read("index", *key)
     if kept is None:
         from dpcheck.engine import catalogue
 
-        index = Index.of(catalogue.load_from(found, paths))
-        if state(found, paths) == key:  # nobody edited meanwhile
+        index = Index.of(catalogue.load_from(layout, paths))
+        if state(layout, paths) == key:  # nobody edited meanwhile
             memo.write(index.plain(), "index", *key)
         return index
-    return Index.read(found, kept)
+    return Index.read(layout, kept)
 
 
-def of_label(found: Layout, label: str, paths: Sequence[str] = ()) -> Index:
+def of_label(layout: Layout, label: str, paths: Sequence[str] = ()) -> Index:
     """The index of everything if it was kept, else of one statement alone, from the files that it needs.
 
     Its `errors` then speak of these files only. A label that nobody states has the index of everything.
     """
-    key, statement = state(found, paths), label.partition("@")[0]
+    key, statement = state(layout, paths), label.partition("@")[0]
     for name in ("index", "page"):
         kept = memo.read(name, *key, *([statement] if name == "page" else []))
         if kept is not None:
-            return Index.read(found, kept)
+            return Index.read(layout, kept)
     if not paths:
         from dpcheck.engine.fetching import lazily
 
-        index = Index.of(lazily(found), label)
+        index = Index.of(lazily(layout), label)
         if index.claims:
-            if state(found, paths) == key:
+            if state(layout, paths) == key:
                 memo.write(index.plain(), "page", *key, statement)
             return index
-    return whole(found, paths)
+    return whole(layout, paths)
 
 
 def algorithms() -> list[str]:

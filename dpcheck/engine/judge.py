@@ -176,10 +176,10 @@ def skipped(reason: str) -> Verdict:
     return Verdict(outcome=Outcome.SKIPPED, reason=reason, evidence="exact")
 
 
-def of_cells(found: Iterable[Mapping[str, str]]) -> dict[str, str]:
+def of_cells(by_names: Iterable[Mapping[str, str]]) -> dict[str, str]:
     """The versions that computed some cells: "1.2 and 1.3" of a package where these differ."""
     seen: dict[str, set[str]] = {}
-    for each in found:
+    for each in by_names:
         for name, version in each.items():
             seen.setdefault(name, set()).add(version)
     order = ["python", *PACKAGES]
@@ -190,13 +190,13 @@ def of_cells(found: Iterable[Mapping[str, str]]) -> dict[str, str]:
 @functools.cache
 def versions() -> Mapping[str, str]:
     """Versions of Python and of the packages that results depend on."""
-    found = {"python": platform.python_version()}
+    by_name = {"python": platform.python_version()}
     for name in PACKAGES:
         try:
-            found[name] = importlib.metadata.version(name)
+            by_name[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
-    return found
+    return by_name
 
 
 def commit(root: Path) -> str:

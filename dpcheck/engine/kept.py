@@ -50,13 +50,13 @@ class Kept:
             self._news = False
 
 
-def state(found: Layout, paths: Sequence[str] = ()) -> tuple[str, ...]:
+def state(layout: Layout, paths: Sequence[str] = ()) -> tuple[str, ...]:
     """Everything on which answers about a layout, and the user's own files, depend."""
-    folders = dict.fromkeys([*found.content, *found.mutants, *(Path(p).resolve() for p in paths), PACKAGE])
-    folders |= dict.fromkeys([*found.papers, *(place for _, place in found.installed)])
+    folders = dict.fromkeys([*layout.content, *layout.mutants, *(Path(p).resolve() for p in paths), PACKAGE])
+    folders |= dict.fromkeys([*layout.papers, *(place for _, place in layout.installed)])
     names = [file for folder in folders for file in files(folder)]
-    names += sorted(found.certificates.glob("certificates/*/*.json"))
-    return memo.digest(names), repr(found), os.getcwd() if paths else "", repr(list(paths)), memo.versions()
+    names += sorted(layout.certificates.glob("certificates/*/*.json"))
+    return memo.digest(names), repr(layout), os.getcwd() if paths else "", repr(list(paths)), memo.versions()
 
 
 def files(folder: Path) -> Iterator[Path]:

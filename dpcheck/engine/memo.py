@@ -50,8 +50,8 @@ def read(kind: str, *key: str) -> Any:
         signature, _, body = path.read_bytes().partition(b"\n")
         if signature.decode("ascii") != hashlib.sha256(body).hexdigest():
             return None
-        found = json.loads(body)
-        return found["value"] if found["key"] == [kind, *key] else None
+        parsed = json.loads(body)
+        return parsed["value"] if parsed["key"] == [kind, *key] else None
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
@@ -76,14 +76,14 @@ def write(value: Any, kind: str, *key: str) -> None:
 @functools.cache
 def versions() -> str:
     """Python and the packages that an answer may depend on, with where they lie: part of a key."""
-    found = {"python": platform.python_version()}
+    by_package = {"python": platform.python_version()}
     for entry in sys.path:
         with contextlib.suppress(OSError):
             for name in os.listdir(entry or "."):
                 package, _, rest = name.partition("-")
                 if package in _PACKAGES and rest.endswith(".dist-info"):
-                    found.setdefault(package, rest)
-    return json.dumps([found, str(Path(dpcheck.__file__).parent)], sort_keys=True)
+                    by_package.setdefault(package, rest)
+    return json.dumps([by_package, str(Path(dpcheck.__file__).parent)], sort_keys=True)
 
 
 def digest(paths: Iterator[Path] | list[Path]) -> str:
@@ -111,8 +111,8 @@ def _tidy(place: Path) -> None:
     for entry in os.scandir(place):
         if entry.name.startswith("draft-") or entry.name.endswith(".json"):
             with contextlib.suppress(OSError):  # another process was faster
-                found = entry.stat()
-                entries.append((found.st_mtime, found.st_size, entry.path))
+                status = entry.stat()
+                entries.append((status.st_mtime, status.st_size, entry.path))
     entries.sort(reverse=True)
     total = 0
     for _, size, path in entries:

@@ -75,14 +75,14 @@ def held_out(catalogue: Catalogue) -> set[str]:
     return {mutant.name for file in files for mutant in collect.content_of(file, (Mutant,))}
 
 
-def try_named(found: Layout, paths: tuple[Path, ...], name: str, size: Size, seed: int, repeat: int) -> SeededTrial:
+def try_named(layout: Layout, paths: tuple[Path, ...], name: str, size: Size, seed: int, repeat: int) -> SeededTrial:
     """What a worker does: it is sent names, and loads the catalogue itself."""
-    return _try(_loaded(found, paths), name, size, seed, repeat)
+    return _try(_loaded(layout, paths), name, size, seed, repeat)
 
 
 @functools.lru_cache(maxsize=1)
-def _loaded(found: Layout, paths: tuple[Path, ...]) -> Catalogue:
-    return catalogues.load_from(found, paths, with_mutants=True)
+def _loaded(layout: Layout, paths: tuple[Path, ...]) -> Catalogue:
+    return catalogues.load_from(layout, paths, with_mutants=True)
 
 
 def _try(catalogue: Catalogue, name: str, size: Size, seed: int, repeat: int) -> SeededTrial:

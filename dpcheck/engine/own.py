@@ -37,15 +37,15 @@ class Own:
     verifiers: dict[str, tuple[Path, ...]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, found: layout.Layout) -> Own:
+    def of(cls, laid_out: layout.Layout) -> Own:
         """What a catalogue of that root begins with: the verifiers of its content."""
-        return cls(verifiers=verifiers.of_content(found))
+        return cls(verifiers=verifiers.of_content(laid_out))
 
     @classmethod
-    def verifying(cls, found: layout.Layout | None, paths: Iterable[Path] = ()) -> Own:
+    def verifying(cls, laid_out: layout.Layout | None, paths: Iterable[Path] = ()) -> Own:
         """As far as verifying goes: of a root's content, of the papers at these paths, and of the installed ones."""
-        own = cls() if found is None else cls.of(found)
-        for folder in verifiers.folders(found, paths):
+        own = cls() if laid_out is None else cls.of(laid_out)
+        for folder in verifiers.folders(laid_out, paths):
             own.add_verifiers(folder)
         return own
 
@@ -101,13 +101,13 @@ def in_force(own: Own) -> Iterator[None]:
 
 def current() -> Own:
     """The papers in force; else, without their errors, those of the working directory and the installed ones."""
-    found = _IN_FORCE.get()
-    if found is None:
+    known = _IN_FORCE.get()
+    if known is None:
         here = layout.find()
-        found = Own.of(here)
+        known = Own.of(here)
         for folder in dict.fromkeys([*here.papers, *(place for _, place in here.installed)]):
-            list(found.add(folder))
-    return found
+            list(known.add(folder))
+    return known
 
 
 # -- into a catalogue --------------------------------------------------------------------------------------------------
@@ -141,8 +141,8 @@ def collect_guest(catalogue: Catalogue, key: str, folder: Path, kinds: tuple[typ
         return
     known, said = set(catalogue.papers), len(catalogue.errors)
     collect_paper(catalogue, folder, kinds)
-    found = catalogue.own.folders.get(folder, set())
-    catalogue.guests |= found - known
-    if key not in found and len(catalogue.errors) == said:
-        holds = f"it holds {', '.join(sorted(found))}" if found else "it holds none"
+    kept = catalogue.own.folders.get(folder, set())
+    catalogue.guests |= kept - known
+    if key not in kept and len(catalogue.errors) == said:
+        holds = f"it holds {', '.join(sorted(kept))}" if kept else "it holds none"
         catalogue.errors.append(CollectionError(f"the installed paper {key!r} is not in {folder}; {holds}"))

@@ -180,7 +180,7 @@ def alternatives(label: str, setting: Setting, claims: Sequence[Claim] = ()) -> 
 
     Algorithms that are a `subroutine` are no alternative; one of which no guarantee stands says so.
     """
-    found = []
+    pairs = []
     for other, kind in algorithms().items():
         if other == label or other.partition("/")[0] != label.partition("/")[0] or kind.subroutine:
             continue
@@ -191,13 +191,13 @@ def alternatives(label: str, setting: Setting, claims: Sequence[Claim] = ()) -> 
                 row.value for row in _bounds(chosen, setting, claims) if row.what == "risk" and row.value is not None
             ]
             said = f"feasible, risk ≤ {min(risks):.3g}" if risks else "feasible"
-            found.append((other, said if privacy.stands else f"{said}, but no guarantee stands"))
+            pairs.append((other, said if privacy.stands else f"{said}, but no guarantee stands"))
         except Infeasible as error:
             if error.smallest_n is not None:
-                found.append((other, f"feasible from n = {error.smallest_n:,}"))
+                pairs.append((other, f"feasible from n = {error.smallest_n:,}"))
         except (DpcheckError, ValueError, ArithmeticError):
             continue  # made for another budget, or in need of constants that were not given
-    return found
+    return pairs
 
 
 def private_readings(label: str, setting: Setting, settings: Mapping[str, Any]) -> list[tuple[str, Guarantee]]:
@@ -207,7 +207,7 @@ def private_readings(label: str, setting: Setting, settings: Mapping[str, Any]) 
         (label with reading, what is certified), the reading of `label` left out.
     """
     bare, _, own = label.partition("@")
-    found = []
+    pairs = []
     for reading in algorithm(bare).readings:
         if reading == own:
             continue
@@ -217,8 +217,8 @@ def private_readings(label: str, setting: Setting, settings: Mapping[str, Any]) 
             continue  # this reading cannot be run here
         privacy = guarantees.judge(schedule)
         if privacy.keeps and privacy.certified is not None:
-            found.append((f"{bare}@{reading}", privacy.certified))
-    return found
+            pairs.append((f"{bare}@{reading}", privacy.certified))
+    return pairs
 
 
 def bounds(label: str, setting: Setting, claims: Sequence[Claim]) -> list[BoundRow]:
@@ -279,17 +279,17 @@ def _bounds(chosen: Algorithm[Any], setting: Setting, claims: Sequence[Claim], r
     """The explicit claims about the algorithm at its terms; reasons only where no number is found."""
     about = [claim for claim in claims if _bounds_something(claim) and _speaks_of(claim, chosen, reading)]
     values = known(chosen, setting.problem, setting.n, setting.k)
-    found = [_claimed(claim, values) for claim in about]
+    by_place = [_claimed(claim, values) for claim in about]
     trivial = setting.trivial
-    for place, row in enumerate(found):
+    for place, row in enumerate(by_place):
         if row.what == "risk" and row.value is not None and row.value >= trivial:
             note = f"{row.note}; vacuous here: a constant output has at most D G_1 = {trivial:.4g}"
-            found[place] = dataclasses.replace(row, note=note)
-    numbers = [row for row in found if row.value is not None]
+            by_place[place] = dataclasses.replace(row, note=note)
+    numbers = [row for row in by_place if row.value is not None]
     # What a constant that he can give would tell him is worth saying beside numbers; symbols that he cannot are not.
     whats = {row.what for row in numbers}
-    told = [row for row in _wanting(chosen, setting, about, found) if row.what not in whats]
-    return numbers + told or found
+    told = [row for row in _wanting(chosen, setting, about, by_place) if row.what not in whats]
+    return numbers + told or by_place
 
 
 def _bounds_something(claim: Claim) -> bool:
@@ -303,7 +303,7 @@ def _speaks_of(claim: Claim, chosen: Algorithm[Any], reading: str) -> bool:
 
 
 def _wanting(
-    chosen: Algorithm[Any], setting: Setting, claims: Sequence[Claim], found: Sequence[BoundRow]
+    chosen: Algorithm[Any], setting: Setting, claims: Sequence[Claim], rows: Sequence[BoundRow]
 ) -> Iterator[BoundRow]:
     """The claims that would have a value if the problem named the constants that the algorithm wants."""
     missing = {name: meaning for name, meaning in chosen.wants.items() if name not in setting.problem.constants.extra}
@@ -311,7 +311,7 @@ def _wanting(
         return
     values = known(chosen, setting.given(dict.fromkeys(missing, 1.0)).problem, setting.n, setting.k)
     said = " ".join(f"--constant {name}=…" for name in missing)
-    for claim, row in zip(claims, found, strict=True):
+    for claim, row in zip(claims, rows, strict=True):
         if row.value is None and _claimed(claim, values).value is not None:
             yield dataclasses.replace(row, note=f"needs {said}: {', '.join(missing.values())}")
 

@@ -87,10 +87,10 @@ class RunResult:
     @property
     def unkept(self) -> str:
         """Why the promise of a run is not kept, in a sentence; "" when it is."""
-        for what, found in (("are", self.failure_probability), ("may be", self.declared)):
-            if found > RUN_FAILURE_PROBABILITY * (1 + 1e-9):
+        for what, value in (("are", self.failure_probability), ("may be", self.declared)):
+            if value > RUN_FAILURE_PROBABILITY * (1 + 1e-9):
                 return (
-                    f"the verdicts of this run {what} wrong together with probability {found:.3g}, and a run promises "
+                    f"the verdicts of this run {what} wrong together with probability {value:.3g}, and a run promises "
                     f"{RUN_FAILURE_PROBABILITY:g}; run fewer checks at a time, or give each a smaller "
                     "failure_probability"
                 )

@@ -176,5 +176,5 @@ def known(chosen: Algorithm[Any], problem: Problem, n: int, k: float | None = No
     fields = {name: getattr(chosen, name) for name in fields_of(type(chosen))}
     numbers = {name: value for name, value in fields.items() if isinstance(value, int | float)}
     # An ERM solver is handed a block of m records: all n, when it is planned by itself.
-    found = {"m": n} | numbers | values(problem, n, numbers.get("k", k)) | dict(chosen.terms(problem, n))
-    return {name: value for name, value in found.items() if not (isinstance(value, float) and math.isnan(value))}
+    measured = {"m": n} | numbers | values(problem, n, numbers.get("k", k)) | dict(chosen.terms(problem, n))
+    return {name: value for name, value in measured.items() if not (isinstance(value, float) and math.isnan(value))}

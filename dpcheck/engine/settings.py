@@ -252,14 +252,14 @@ def _unrolled(bound: sp.Expr, values: Mapping[str, Any], phases: int) -> tuple[s
     if index not in bound.free_symbols:
         return bound, {}
     numbers = np.arange(1, phases + 1)
-    found: dict[str, Any] = {index.name: numbers.astype(float)}
+    by_name: dict[str, Any] = {index.name: numbers.astype(float)}
     bound, terms = _apart(bound, frozenset(name for name in values if name.endswith(SEQUENCE)))
     for alone, (name, shift) in terms.items():
         padded = np.full(phases, math.nan)
         inside = (numbers + shift >= 1) & (numbers + shift <= len(values[name]))
         padded[inside] = np.asarray(values[name])[(numbers + shift - 1)[inside]]
-        found[alone] = padded
-    return bound, found
+        by_name[alone] = padded
+    return bound, by_name
 
 
 @functools.lru_cache(maxsize=256)

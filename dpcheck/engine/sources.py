@@ -317,18 +317,18 @@ def _heads(tree: ast.Module, nodes: list[ast.AST]) -> tuple[frozenset[str], ...]
 
 def _assigned(tree: ast.Module) -> dict[str, ast.expr]:
     """Name -> what the one line that sets it says, of a module's own names."""
-    found: dict[str, ast.expr] = {}
+    by_name: dict[str, ast.expr] = {}
     for node in tree.body:
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 pairs = [(target, node.value)]
                 if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
                     pairs = list(zip(target.elts, node.value.elts, strict=False))
-                found |= {name.id: value for name, value in pairs if isinstance(name, ast.Name)}
+                by_name |= {name.id: value for name, value in pairs if isinstance(name, ast.Name)}
     nodes = list(ast.walk(tree))
     bound = Counter(node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
     bound.update(node.arg for node in nodes if isinstance(node, ast.arg))
-    return {name: value for name, value in found.items() if bound[name] == 1}
+    return {name: value for name, value in by_name.items() if bound[name] == 1}
 
 
 def _own_paper(tree: ast.Module) -> str:

@@ -38,15 +38,15 @@ def bound_of(label: str, chosen: Algorithm[Any], problem: Problem, n: int, **val
 
 def order_of(label: str) -> sp.Expr:
     """The O-form of a claim. Raises `InvalidInput` where it has none."""
-    found = claim(label).order
-    if found is None:
+    order = claim(label).order
+    if order is None:
         raise InvalidInput(f"{label} has no O-form; see `dpcheck show {label}`")
-    return found
+    return order
 
 
 def explicit_of(label: str) -> sp.Expr:
     """The bound of a claim with its constants. Raises `InvalidInput` where it has none."""
-    found = claim(label).explicit
-    if found is None:
+    explicit = claim(label).explicit
+    if explicit is None:
         raise InvalidInput(f"{label} has no bound with constants; see `dpcheck show {label}`")
-    return found
+    return explicit

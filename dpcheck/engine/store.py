@@ -277,22 +277,22 @@ class Store:
         )
         with self._guarded("read"):
             rows = self._db.execute(query, (check, size, seed, sources)).fetchall()
-        found = {}
+        by_cell = {}
         for cell, *row in rows:
             whole = stored.sound(CellKey(check, cell, size, seed, sources), *row)
             if whole is not None:
-                found[cell] = whole
+                by_cell[cell] = whole
             elif damaged is not None:
                 damaged.append(f"{check} {cell}")
-        return found
+        return by_cell
 
     def runs(self) -> list[tuple[str, int, set[str]]]:
         """(size, seed, ids of the checks that have cells) of every run."""
-        found: dict[tuple[str, int], set[str]] = {}
+        by_pair: dict[tuple[str, int], set[str]] = {}
         with self._guarded("read"):
             for check, size, seed in self._db.execute("SELECT DISTINCT check_id, size, seed FROM cells"):
-                found.setdefault((size, seed), set()).add(check)
-        return [(size, seed, found[size, seed]) for size, seed in sorted(found)]
+                by_pair.setdefault((size, seed), set()).add(check)
+        return [(size, seed, by_pair[size, seed]) for size, seed in sorted(by_pair)]
 
     def durations(self, size: str) -> dict[tuple[str, str], float]:
         """(check, cell) -> longest time that it ever took at a size, in seconds, whatever its sources were."""

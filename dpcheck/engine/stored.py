@@ -54,12 +54,12 @@ def records_of(
             bad.append(Refused(f"{path}:{id}", "its checksum does not fit: it was changed after dpcheck wrote it"))
         else:
             rows.append((f"{path}:{id}", row))
-    found = records.read(rows, bad)
+    parsed = records.read(rows, bad)
     if bad and refused is None:
         raise StoreError(f"{bad[0].where} is not a record of dpcheck: {bad[0].reason}")
     if refused is not None:
         refused += bad
-    return found
+    return parsed
 
 
 KEY = "check_id = ? AND cell = ? AND size = ? AND seed = ? AND sources = ?"
@@ -89,10 +89,10 @@ def document(text: str) -> Any:
 def state_of(text: str) -> dict[str, Any] | None:
     """The stored state of an audit, or None where the text is no JSON object."""
     try:
-        found = json.loads(text)
+        parsed = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return parsed if isinstance(parsed, dict) else None
 
 
 def seen(text: str) -> tuple[int, int]:

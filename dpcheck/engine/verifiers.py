@@ -12,24 +12,24 @@ from dpcheck.engine.layout import Layout
 from dpcheck.errors import CollectionError
 
 
-def of_content(found: Layout) -> dict[str, tuple[Path, ...]]:
+def of_content(layout: Layout) -> dict[str, tuple[Path, ...]]:
     """Those in the content folders of a root."""
-    return {paper: files for folder in found.content for paper, files in carried.verifiers_in(folder).items()}
+    return {paper: files for folder in layout.content for paper, files in carried.verifiers_in(folder).items()}
 
 
-def of(found: Layout | None, paths: Iterable[Path] = ()) -> dict[str, tuple[Path, ...]]:
+def of(layout: Layout | None, paths: Iterable[Path] = ()) -> dict[str, tuple[Path, ...]]:
     """Those of a root's content, of the papers at these paths, and of the installed ones."""
-    known = {} if found is None else of_content(found)
-    for folder in folders(found, paths):
+    known = {} if layout is None else of_content(layout)
+    for folder in folders(layout, paths):
         add(known, folder)
     return known
 
 
-def folders(found: Layout | None, paths: Iterable[Path]) -> Iterator[Path]:
+def folders(layout: Layout | None, paths: Iterable[Path]) -> Iterator[Path]:
     """The papers of one's own at these paths, then that of the root and the installed ones."""
     yield from (each for path in paths for each in papers.at(path))
-    if found is not None:
-        yield from (*found.papers, *(place for _, place in found.installed))
+    if layout is not None:
+        yield from (*layout.papers, *(place for _, place in layout.installed))
 
 
 def add(known: dict[str, tuple[Path, ...]], folder: Path) -> list[CollectionError]:

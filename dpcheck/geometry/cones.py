@@ -119,11 +119,11 @@ class GeneratedCone:
     """{sum of a_i times rays[i], a >= 0}, the rays (K, d)."""
 
     def __init__(self, rays: Array) -> None:
-        found = np.array(rays, dtype=float)
-        if found.ndim != 2 or len(found) < 1 or not np.isfinite(found).all() or not found.any(axis=1).all():
-            raise InvalidInput(f"rays must be finite, not 0, of shape (K >= 1, d), got shape {found.shape}")
-        found.setflags(write=False)
-        self.rays = found
+        values = np.array(rays, dtype=float)
+        if values.ndim != 2 or len(values) < 1 or not np.isfinite(values).all() or not values.any(axis=1).all():
+            raise InvalidInput(f"rays must be finite, not 0, of shape (K >= 1, d), got shape {values.shape}")
+        values.setflags(write=False)
+        self.rays = values
 
     def __repr__(self) -> str:
         return f"GeneratedCone(d={self.d}, {len(self.rays)} rays)"
@@ -136,8 +136,8 @@ class GeneratedCone:
         """Nonnegative least squares (Lawson and Hanson), finite and exact to rounding; one point at a time."""
         points, k = scaled(np.asarray(w, dtype=float))
         flat, rays = points.reshape(-1, self.d), scaled(self.rays)[0]
-        found = [scipy.optimize.nnls(rays.T, point, maxiter=100 * len(rays))[0] @ rays for point in flat]
-        return unscaled(np.stack(found).reshape(points.shape), k)
+        values = [scipy.optimize.nnls(rays.T, point, maxiter=100 * len(rays))[0] @ rays for point in flat]
+        return unscaled(np.stack(values).reshape(points.shape), k)
 
     def contains(self, w: Array, tolerance: float = 1e-9) -> Mask:
         """Whether the distance to the cone is at most `tolerance`."""

@@ -27,13 +27,13 @@ def _power(y: Array, p: float, exponent: float) -> Array:
     safe = ordinary(size)
     divisor = np.where(safe, size, 1.0)[..., None]
     with np.errstate(over="ignore", invalid="ignore"):
-        found = np.asarray(divisor * np.sign(y) * (np.abs(y) / divisor) ** exponent)
+        values = np.asarray(divisor * np.sign(y) * (np.abs(y) / divisor) ** exponent)
     if not safe.all():
         u, k = scaled(y[~safe])
         size = norm(u, p)
         divisor = np.where(size > 0, size, 1.0)[..., None]
-        found[~safe] = unscaled(divisor * np.sign(u) * (np.abs(u) / divisor) ** exponent, k)
-    return found
+        values[~safe] = unscaled(divisor * np.sign(u) * (np.abs(u) / divisor) ** exponent, k)
+    return values
 
 
 @dataclass(frozen=True)
@@ -119,22 +119,22 @@ class PowerMap:
             free = np.array(free)
             # At centre 0 one scalar equation is enough, and the other one would lose its digits for small tau.
             moved = shift.any(axis=-1)
-            found = np.empty_like(rows)
+            values = np.empty_like(rows)
             if moved.any():
-                found[moved] = self._around(rows[moved], shift[moved], l1_radius, radius)
+                values[moved] = self._around(rows[moved], shift[moved], l1_radius, radius)
             if not moved.all():
-                found[~moved] = self._shrunk(rows[~moved], l1_radius, radius)
-            free[outside] = found
+                values[~moved] = self._shrunk(rows[~moved], l1_radius, radius)
+            free[outside] = values
         return free
 
     def _around(self, theta: Array, c: Array, l1_radius: float, radius: float) -> Array:
         """The same at another centre; the ball matters only to rows whose minimiser without it lies outside."""
-        found = self._consistent(theta, lambda tau: self._soft(theta, tau, c, l1_radius), math.inf)
-        far = norm(found, self.p) > radius
+        values = self._consistent(theta, lambda tau: self._soft(theta, tau, c, l1_radius), math.inf)
+        far = norm(values, self.p) > radius
         if far.any():
             some, at = theta[far], c[far]
-            found[far] = self._consistent(some, lambda tau: self._soft(some, tau, at, l1_radius), radius)
-        return found
+            values[far] = self._consistent(some, lambda tau: self._soft(some, tau, at, l1_radius), radius)
+        return values
 
     def _shrunk(self, theta: Array, l1_radius: float, radius: float) -> Array:
         """The same at centre 0, for rows whose free minimiser lies outside: minimisers at soft-thresholded theta."""

@@ -127,10 +127,10 @@ def sentence(told: Mapping[str, Any]) -> str:
     return said
 
 
-def with_budget(found: Verdict, planned: Algorithm[Any] | Schedule[Any], problem: Problem, n: int) -> Verdict:
+def with_budget(judged: Verdict, planned: Algorithm[Any] | Schedule[Any], problem: Problem, n: int) -> Verdict:
     """The verdict with the budget of the very run, in its numbers and in its sentence."""
     told = budget(planned, problem, n)
-    return dataclasses.replace(found, reason=f"{found.reason}; {sentence(told)}", numbers={**found.numbers, **told})
+    return dataclasses.replace(judged, reason=f"{judged.reason}; {sentence(told)}", numbers={**judged.numbers, **told})
 
 
 def tabulated(found: Verdict, measured: Sequence[tuple[Mapping[str, Any], Measurement]]) -> Verdict:
@@ -159,9 +159,9 @@ def tabulated(found: Verdict, measured: Sequence[tuple[Mapping[str, Any], Measur
     )
 
 
-def caption(found: Verdict) -> str:
+def caption(verdict: Verdict) -> str:
     """What stands beside a figure of runs: what is certified of them, in a sentence; "" where no budget is known."""
-    rows = [row for row in (found.rows or (found.numbers,)) if any(name.startswith(CERTIFIED) for name in row)]
+    rows = [row for row in (verdict.rows or (verdict.numbers,)) if any(name.startswith(CERTIFIED) for name in row)]
     if not rows:
         return ""
     words = sorted({str(row["noise"]) for row in rows if "noise" in row})
@@ -177,8 +177,8 @@ def caption(found: Verdict) -> str:
 def _spans(rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[float, float]]:
     """Name of a certified epsilon -> the least and the largest of the rows."""
     names = dict.fromkeys(name for row in rows for name in row if name.startswith(CERTIFIED))
-    found = {name: [float(row[name]) for row in rows if name in row] for name in names}
-    return {name: (min(values), max(values)) for name, values in found.items()}
+    by_name = {name: [float(row[name]) for row in rows if name in row] for name in names}
+    return {name: (min(values), max(values)) for name, values in by_name.items()}
 
 
 def _said(spans: Mapping[str, tuple[float, float]]) -> str:
@@ -243,9 +243,9 @@ def _least(plan: Callable[[float], Schedule[Any]], wanted: Guarantee, tolerance:
         at = spent.reference_delta if delta is None else delta
         worst = spent.worst(at) if noise == 0 else max(spent.stretches, key=lambda stretch: stretch.epsilon(at))
         names = frozenset(worst.names) if worst else frozenset()
-        found = _enough(lambda x, names=names: _only(plan(x), names), wanted, tolerance, named)  # type: ignore[misc]
+        value = _enough(lambda x, names=names: _only(plan(x), names), wanted, tolerance, named)  # type: ignore[misc]
         # Rounding of a tie between two stretches.
-        noise = max(found, noise * (1 + tolerance))
+        noise = max(value, noise * (1 + tolerance))
         spent = account(plan(noise))
     return noise
 

@@ -31,19 +31,19 @@ def controls(work: Any) -> dict[str, float]:
     }
 
 
-def told_apart(found: Verdict, work: Any, bound: float) -> Verdict:
+def told_apart(verdict: Verdict, work: Any, bound: float) -> Verdict:
     """UNDECIDED in place of HOLDS where an output that reads no data keeps the bound as well."""
     blind = controls(work)
-    numbers = {**found.numbers, **{f"risk of {name}": value for name, value in blind.items()}}
+    numbers = {**verdict.numbers, **{f"risk of {name}": value for name, value in blind.items()}}
     passing = [name for name, value in blind.items() if value <= bound]
-    if found.outcome is not Outcome.HOLDS or not passing:
-        return replace(found, numbers=numbers)
+    if verdict.outcome is not Outcome.HOLDS or not passing:
+        return replace(verdict, numbers=numbers)
     said = (
-        f"{found.reason}; but {' and '.join(passing)} ({', '.join(f'{blind[name]:.3g}' for name in passing)}), which "
+        f"{verdict.reason}; but {' and '.join(passing)} ({', '.join(f'{blind[name]:.3g}' for name in passing)}), which "
         f"{'read' if len(passing) > 1 else 'reads'} no data, {'keep' if len(passing) > 1 else 'keeps'} this bound too: "
         "no evidence for the algorithm"
     )
     return undecided(
-        said, "sampled", numbers=numbers, failure_probability=found.failure_probability, points=found.points,
-        axes=found.axes, severity=found.severity,
+        said, "sampled", numbers=numbers, failure_probability=verdict.failure_probability, points=verdict.points,
+        axes=verdict.axes, severity=verdict.severity,
     )  # fmt: skip

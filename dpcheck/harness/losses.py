@@ -88,8 +88,8 @@ class ComposedLoss:
 
     def delta(self, epsilon: float) -> tuple[float, float]:
         """delta(epsilon), the larger of both directions: (from below, from above); equal where a closed form exists."""
-        found = [self._delta(epsilon, way) for way in self._directions]
-        return max(low for low, _ in found), max(high for _, high in found)
+        pairs = [self._delta(epsilon, way) for way in self._directions]
+        return max(low for low, _ in pairs), max(high for _, high in pairs)
 
     def _delta(self, epsilon: float, way: int) -> tuple[float, float]:
         floor = max(0.0, -math.expm1(epsilon))
@@ -236,8 +236,8 @@ def _summed(pieces: Sequence[_Piece], step: float) -> _Law:
 
 def _hockey_stick(losses: Array, masses: Array, infinite: float, epsilon: float) -> float:
     some = losses > epsilon
-    found = infinite + float(-(masses[some] * np.expm1(epsilon - losses[some])).sum())
-    return min(1.0, max(0.0, -math.expm1(epsilon), found))
+    value = infinite + float(-(masses[some] * np.expm1(epsilon - losses[some])).sum())
+    return min(1.0, max(0.0, -math.expm1(epsilon), value))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

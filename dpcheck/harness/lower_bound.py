@@ -41,21 +41,21 @@ class Fact:
     @property
     def holds(self) -> bool:
         with mpmath.workdps(DIGITS):
-            found, claimed = as_mpf(self.found), as_mpf(self.claimed)
+            value, claimed = as_mpf(self.found), as_mpf(self.claimed)
             room = abs(claimed) * self.tolerance
             return bool(
                 {
-                    "<=": found <= claimed + room,
-                    ">=": found >= claimed - room,
-                    "=": abs(found - claimed) <= room,
-                    "<": found < claimed,
-                    ">": found > claimed,
+                    "<=": value <= claimed + room,
+                    ">=": value >= claimed - room,
+                    "=": abs(value - claimed) <= room,
+                    "<": value < claimed,
+                    ">": value > claimed,
                 }[self.relation]
             )
 
     def __str__(self) -> str:
-        found, claimed = (mpmath.nstr(as_mpf(value), 9) for value in (self.found, self.claimed))
-        return f"{self.what} is {found}, needed {self.relation} {claimed}"
+        words, claimed = (mpmath.nstr(as_mpf(value), 9) for value in (self.found, self.claimed))
+        return f"{self.what} is {words}, needed {self.relation} {claimed}"
 
 
 def must_exceed(

@@ -39,32 +39,32 @@ def reused(schedule: Schedule[Any], transcript: Transcript) -> list[str]:
     the scales differ.
     """
     draws = list(_draws(schedule, transcript))
-    found = [f"{_place(draw)} is released without noise" for draw in draws if np.all(np.nan_to_num(draw.noise) == 0)]
+    lines = [f"{_place(draw)} is released without noise" for draw in draws if np.all(np.nan_to_num(draw.noise) == 0)]
     noisy = [draw for draw in draws if np.any(np.nan_to_num(draw.noise) != 0)]
     for draw in noisy:
         rows = draw.noise
         if len(rows) > 1 and _equal(rows[:-1], rows[1:], draw.rounding):
-            found.append(f"{_place(draw)} has the same noise in every trial")
+            lines.append(f"{_place(draw)} has the same noise in every trial")
         if rows.shape[1] > 1 and _equal(rows[:, :-1], rows[:, 1:], draw.rounding):
-            found.append(f"{_place(draw)} has the same noise in every coordinate")
+            lines.append(f"{_place(draw)} has the same noise in every coordinate")
     for i, draw in enumerate(noisy):
         for other in noisy[:i]:
             width = min(draw.noise.shape[1], other.noise.shape[1])
             both = draw.noise[:, :width], other.noise[:, :width]
             if _equal(*both, max(draw.rounding, other.rounding)):
-                found.append(f"{_place(draw)} has the noise of {_place(other)}")
+                lines.append(f"{_place(draw)} has the noise of {_place(other)}")
                 break
-    return found
+    return lines
 
 
 def verdict(schedule: Schedule[Any], transcript: Transcript) -> Verdict:
     """REFUTED where noise is missing or reused; CONSISTENT otherwise, since one run shows only what it shows."""
-    found = reused(schedule, transcript)
+    words = reused(schedule, transcript)
     uses = sum(1 for _ in _draws(schedule, transcript))
-    numbers: dict[str, float | int | str | bool] = {"uses": uses, "findings": len(found)}
-    if found:
-        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-        return refuted(f"{found[0]}{more}", "exact", numbers=numbers)
+    numbers: dict[str, float | int | str | bool] = {"uses": uses, "findings": len(words)}
+    if words:
+        more = f" (and {len(words) - 1} more)" if len(words) > 1 else ""
+        return refuted(f"{words[0]}{more}", "exact", numbers=numbers)
     reason = f"the noise of {uses} uses is there and new in every trial examined"
     return consistent(reason, "exact", numbers=numbers, notices="noise that is missing or reused in a trial examined")
 

@@ -133,9 +133,9 @@ def _compare(composition: ComposedLoss, claim: Guarantee, rho: float | None) -> 
         return composition.mu, composition.mu, claim.mu, "mu"
     low, allowed, at = -math.inf, 1.0, 0.0
     for epsilon in GRID:
-        found, limit = composition.delta(epsilon)[0], claim.delta_at(epsilon)
-        if found - limit > low - allowed:
-            low, allowed, at = found, limit, epsilon
+        value, limit = composition.delta(epsilon)[0], claim.delta_at(epsilon)
+        if value - limit > low - allowed:
+            low, allowed, at = value, limit, epsilon
     if low > allowed:
         return low, math.inf, allowed, f"delta at epsilon {at:.4g}"
     if rho is not None and isinstance(claim, ZCDP):

@@ -22,10 +22,10 @@ ROUNDING = 1e-9
 """Relative: a formula in floats against the same one in 50 digits."""
 
 
-def witnessed(label: str, verifier: str, claimed: float | str, found: float | str, **parameters: Any) -> Witness:
+def witnessed(label: str, verifier: str, claimed: float | str, measured: float | str, **parameters: Any) -> Witness:
     """A witness whose two numbers come from the check's own arithmetic; verifying it compares them."""
     paper, _, _ = split_label(label)
-    said = [value if isinstance(value, str) else repr(float(value)) for value in (claimed, found)]
+    said = [value if isinstance(value, str) else repr(float(value)) for value in (claimed, measured)]
     return Witness(label=label, kind=f"{paper}.{verifier}", parameters=parameters, claimed=said[0], found=said[1])
 
 
@@ -55,11 +55,11 @@ def refuted_by(
     """
     paper, _, _ = split_label(label)
     violation = witnesses.verifier(f"{paper}.{verifier}")(**parameters)
-    found, claimed = float(violation.found), float(violation.claimed)
+    attained, claimed = float(violation.found), float(violation.claimed)
     if by is not None:
         at = {name: float(value) for name, value in violation.at.items()}
         stated = float(by.at(at)) * (float(Fraction(parameters["constant"])) if by.explicit is None else 1.0)
-    own: dict[str, Any] = {"found": found, "claimed": claimed}
+    own: dict[str, Any] = {"found": attained, "claimed": claimed}
     if measured is not None:
         own["by the algorithm's own run"] = measured
     fields: dict[str, Any] = {"numbers": {**own, **(numbers or {})}, "points": tuple(points)}
@@ -70,13 +70,13 @@ def refuted_by(
         return undecided(said, "exact", **fields)
     if stated is not None and not math.isclose(stated, claimed, rel_tol=ROUNDING):
         return differs(f"the claim's own formula gives {stated:.9g} where {said}", **fields)
-    if measured is not None and not math.isclose(measured, found, rel_tol=agreement):
+    if measured is not None and not math.isclose(measured, attained, rel_tol=agreement):
         return differs(f"the algorithm's own run gives {measured:.6g} where {said}", **fields)
     witness = witnessed(
         label, verifier, mpmath.nstr(violation.claimed, 15), mpmath.nstr(violation.found, 15), **parameters
     )
     witnesses.verify(witness)
-    severity = abs(found / claimed) if claimed else math.inf
+    severity = abs(attained / claimed) if claimed else math.inf
     return refuted(
         f"{said}; the witness verifies",
         "exact",

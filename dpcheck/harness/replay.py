@@ -133,10 +133,10 @@ class Replay:
 
     def distances(self) -> dict[str, list[float]]:
         """Release name -> largest distance over trials of each of its uses, in order."""
-        found: dict[str, list[float]] = {}
+        by_name: dict[str, list[float]] = {}
         for movement in self.movements:
-            found.setdefault(movement.release.name, []).append(float(movement.distance.max()))
-        return found
+            by_name.setdefault(movement.release.name, []).append(float(movement.distance.max()))
+        return by_name
 
     def loss(self) -> Array:
         """Exact privacy loss of each trial's transcript given the coins, log p(out | D) / p(out | D'): (trials,).

@@ -44,9 +44,9 @@ class CountingWorkload:
 
     def _counted(self, gradient: Callable[..., Array]) -> Callable[..., Array]:
         def call(*arguments: Any, **options: Any) -> Array:
-            found = gradient(*arguments, **options)
-            self.gradients += _calls(found.shape[:-1])
-            return found
+            gradients = gradient(*arguments, **options)
+            self.gradients += _calls(gradients.shape[:-1])
+            return gradients
 
         return call
 
@@ -58,9 +58,9 @@ class CountingWorkload:
         return self._counted(self._workload.gradient)(w, z)
 
     def loss(self, w: Array, z: Array) -> Array:
-        found = self._workload.loss(w, z)
-        self.losses += _calls(found.shape)
-        return found
+        losses = self._workload.loss(w, z)
+        self.losses += _calls(losses.shape)
+        return losses
 
     def project(self, w: Array) -> Array:
         self.projections += _calls(w.shape[:-1])
@@ -147,8 +147,8 @@ def count(
         run = CountingRun(planned, 1, seeds.stream(seed, *key, "runtime", trial))
         algorithm.execute(run, counting, source, start)
         rows.append((counting.gradients, counting.losses, counting.projections))
-    found = np.array(rows, dtype=float)
-    return Counts(found[:, 0], found[:, 1], found[:, 2], planned.gradients)
+    values = np.array(rows, dtype=float)
+    return Counts(values[:, 0], values[:, 1], values[:, 2], planned.gradients)
 
 
 def verdict(
@@ -204,14 +204,14 @@ def conclude(rows: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]], failur
     """A check's conclusion from cells that measured {"calls": …, "bound": …}: all cells at most their bound."""
     if not rows:
         raise InvalidInput("no cell was measured; the grid of the check is empty")
-    ratios = [float(found["calls"]) / max(float(found["bound"]), 1e-300) for _, found in rows]
+    ratios = [float(numbers["calls"]) / max(float(numbers["bound"]), 1e-300) for _, numbers in rows]
     worst = int(np.argmax(ratios))
-    cell, found = rows[worst]
+    cell, numbers = rows[worst]
     where = ", ".join(f"{name} = {value}" for name, value in cell.items())
-    one = verdict(float(found["calls"]), float(found["bound"]))
+    one = verdict(float(numbers["calls"]), float(numbers["bound"]))
     points = tuple(
-        Point(x=float(cell["n"]), value=float(found["calls"]), bound=float(found["bound"]))
-        for cell, found in rows
+        Point(x=float(cell["n"]), value=float(numbers["calls"]), bound=float(numbers["bound"]))
+        for cell, numbers in rows
         if "n" in cell
     )
     reason = f"{one.reason}, closest at {where} ({len(rows)} cells)" if where else one.reason

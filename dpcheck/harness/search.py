@@ -175,15 +175,15 @@ def maximise(
     chosen = np.asarray(places if len(places) else np.arange(n), dtype=np.intp)
     if chosen.min() < 0 or chosen.max() >= n:
         raise InvalidInput(f"places must be indices of the {n} records, got {int(chosen.min())}..{int(chosen.max())}")
-    found = Search()
+    search = Search()
     for data, neighbour in given:
         pair = np.asarray(data, dtype=float)[None], np.asarray(neighbour, dtype=float)[None]
-        found.offer(*pair, _measured(measure, *pair), "given")
+        search.offer(*pair, _measured(measure, *pair), "given")
     if chains and steps:
-        _climb(measure, space, n, chosen, chains, steps, seeds.stream(seed, "pair search"), found)
+        _climb(measure, space, n, chosen, chains, steps, seeds.stream(seed, "pair search"), search)
     if examples:
-        _directed(measure, space, n, chosen, examples, found)
-    return found
+        _directed(measure, space, n, chosen, examples, search)
+    return search
 
 
 def _measured(measure: Measure, data: Array, neighbour: Array) -> Mapping[str, Array]:
@@ -251,12 +251,12 @@ def _climb(
     chains: int,
     steps: int,
     rng: Rng,
-    found: Search,
+    search: Search,
 ) -> None:
     state = _starts(space, n, places, chains, rng)
     pair = state.decode(space)
     ratios = _measured(measure, *pair)
-    found.offer(*pair, ratios, "local search")
+    search.offer(*pair, ratios, "local search")
     names = list(ratios)
     if not names:
         return
@@ -267,7 +267,7 @@ def _climb(
         proposal = _propose(state, places, step, rng)
         pair = proposal.decode(space)
         ratios = _measured(measure, *pair)
-        found.offer(*pair, ratios, "local search")
+        search.offer(*pair, ratios, "local search")
         new = np.array([ratios[name] for name in names])[targets, rows]
         accept = new >= value
         step = np.clip(step * np.where(new > value, 1.5, 0.9), 1e-4, 1.0)
@@ -286,7 +286,9 @@ def _targets(ratios: Array) -> NDArray[np.intp]:
     return chosen
 
 
-def _directed(measure: Measure, space: Records, n: int, places: NDArray[np.intp], examples: int, found: Search) -> None:
+def _directed(
+    measure: Measure, space: Records, n: int, places: NDArray[np.intp], examples: int, search: Search
+) -> None:
     """`hypothesis.target` on the ratios: one data set of few distinct records, one record changed."""
     try:
         import hypothesis
@@ -317,7 +319,7 @@ def _directed(measure: Measure, space: Records, n: int, places: NDArray[np.intp]
         data[place] = codes[-2]
         pair = _Chains(data[None], np.array([place]), codes[-1:]).decode(space)
         ratios = _measured(measure, *pair)
-        found.offer(*pair, ratios, "directed")
+        search.offer(*pair, ratios, "directed")
         for name, values in ratios.items():
             # A single infinite score would end the climb of every other name.
             hypothesis.target(min(float(values[0]), 1e6), label=name)

@@ -134,13 +134,13 @@ def failures(
     }
 
 
-def distances(case: Case, found: Search) -> dict[str, float]:
+def distances(case: Case, searched: Search) -> dict[str, float]:
     """Release name -> largest distance of its cores that the search found, for the slack table.
 
     Each release has its own worst pair, so that composing these distances covers every pair that was measured.
     """
     moved: dict[str, float] = {}
-    for name, worst in found.best.items():
+    for name, worst in searched.best.items():
         if name != RETURNED:
             seen = case.replay(worst.data[None], worst.neighbour[None], worst.trials)
             mine = [float(m.distance[worst.trial]) for m in seen.movements if m.release.name == name]

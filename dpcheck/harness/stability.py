@@ -47,9 +47,9 @@ def search(
     return maximise(measure, space, n, given=given, chains=chains, steps=steps, examples=examples, seed=seed)
 
 
-def verdict(found: Search, *, certificate: Certificate | None = None, confirm: Confirm | None = None) -> Verdict:
+def verdict(searched: Search, *, certificate: Certificate | None = None, confirm: Confirm | None = None) -> Verdict:
     """REFUTED with a confirmed pair, HOLDS with a certificate over all pairs, else CONSISTENT with the best ratio."""
-    return judge(found, certificate=certificate, confirm=confirm, what="stability")
+    return judge(searched, certificate=certificate, confirm=confirm, what="stability")
 
 
 def distances(case: Case, data: Array, neighbour: Array, trials: int, seed: int, norm: Norm = 2.0) -> Array:

@@ -80,7 +80,7 @@ def norm_tail_proved(stated: sp.Expr, u: sp.Symbol) -> Verdict:
     least = sp.log(2) / rate
     gap = (u - 1 - sp.log(u)) / 2 - rate * u
     slope = sp.expand(sp.diff(gap, u) * u)
-    found = proved(
+    verdict = proved(
         {"2 exp(-rate u)": sp.log(stated) - sp.log(2) + rate * u},
         {
             "u where the bound is 1, past the mode": least - 1,
@@ -88,9 +88,9 @@ def norm_tail_proved(stated: sp.Expr, u: sp.Symbol) -> Verdict:
             "its slope beyond": sp.floor(100 * slope.subs(u, least)) / sp.Integer(100) + sp.diff(slope, u) * v,
         },
     )
-    if found.outcome is Outcome.HOLDS:
-        return found
-    return undecided(f"Chernoff's bound does not reach it: {found.reason}", "symbolic", numbers=found.numbers)
+    if verdict.outcome is Outcome.HOLDS:
+        return verdict
+    return undecided(f"Chernoff's bound does not reach it: {verdict.reason}", "symbolic", numbers=verdict.numbers)
 
 
 def where_proved(proof: Verdict, words: str) -> str:
@@ -99,10 +99,10 @@ def where_proved(proof: Verdict, words: str) -> str:
 
 
 def agree(
-    found: Sequence[float] | Array, wanted: Sequence[float] | Array, what: str, tolerance: float = 1e-9
+    values: Sequence[float] | Array, wanted: Sequence[float] | Array, what: str, tolerance: float = 1e-9
 ) -> Verdict:
     """Judges that two lists of exactly computed numbers are equal up to a relative rounding, entry by entry."""
-    a, b = np.asarray(found, dtype=float), np.asarray(wanted, dtype=float)
+    a, b = np.asarray(values, dtype=float), np.asarray(wanted, dtype=float)
     if a.shape != b.shape or a.size == 0 or not (np.isfinite(a).all() and np.isfinite(b).all()):
         raise InvalidInput(f"{what}: needs two lists of one shape, not empty and finite, got {a.shape} and {b.shape}")
     off = np.abs(a - b) / np.maximum(np.maximum(np.abs(a), np.abs(b)), 1e-300)
@@ -123,25 +123,25 @@ def _sign(expression: sp.Expr) -> bool | None:
 def _at_a_point(expression: sp.Expr) -> float:
     """The value where the symbols are distinct integers from 2 on; nan where that leaves the real numbers."""
     values = {s: sp.Integer(2 + i) for i, s in enumerate(sorted(expression.free_symbols, key=str))}
-    found = complex(sp.N(expression.subs(values)))
-    return found.real if found.imag == 0 else math.nan
+    number = complex(sp.N(expression.subs(values)))
+    return number.real if number.imag == 0 else math.nan
 
 
 def at_most(smaller: Any, larger: Any, regime: Regime) -> Comparison:
     """The verified comparison of two rates."""
-    found = compare(smaller, larger, regime)
-    verify(found)
-    return found
+    comparison = compare(smaller, larger, regime)
+    verify(comparison)
+    return comparison
 
 
 def no_larger(rates: Mapping[str, tuple[Any, Any, Regime]]) -> Verdict:
     """HOLDS when each left rate is O(right rate) in its regime; REFUTED where one is of larger order at a point."""
     said = []
     for name, (left, right, regime) in rates.items():
-        found = at_most(left, right, regime)
-        if found.relation in ("larger", "incomparable"):
-            return refuted(f"{name}: {found.relation} at {found.certificate.at_most}", "symbolic")
-        if found.relation == "undecided":
-            return undecided(f"{name}: {found.reason}", "symbolic")
-        said.append(f"{name} ({found.relation})")
+        verdict = at_most(left, right, regime)
+        if verdict.relation in ("larger", "incomparable"):
+            return refuted(f"{name}: {verdict.relation} at {verdict.certificate.at_most}", "symbolic")
+        if verdict.relation == "undecided":
+            return undecided(f"{name}: {verdict.reason}", "symbolic")
+        said.append(f"{name} ({verdict.relation})")
     return holds(f"of the stated order: {'; '.join(said)}", "symbolic", numbers={"comparisons": len(rates)})

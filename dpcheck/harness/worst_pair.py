@@ -27,9 +27,9 @@ OUTPUTS = 40_000
 """Cells of the output of one sampled release."""
 
 
-def epsilon(found: Account, delta: float) -> float:
+def epsilon(spent: Account, delta: float) -> float:
     """Epsilon at `delta` of the worst record that attains every claimed sensitivity, from below; 0 when unknown."""
-    return max((_of_stretch(stretch, delta) for stretch in found.stretches), default=0.0)
+    return max((_of_stretch(stretch, delta) for stretch in spent.stretches), default=0.0)
 
 
 def _of_stretch(stretch: Stretch, delta: float) -> float:

@@ -67,13 +67,13 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 def _log_integral(log_f: Callable[[Array], Array], low: float, high: float) -> float:
     """log of the integral of a smooth unimodal e^log_f, on panels that double in width away from its mode."""
-    found = scipy.optimize.minimize_scalar(
+    optimum = scipy.optimize.minimize_scalar(
         lambda x: -float(log_f(np.asarray(x))),
         bounds=(low, high),
         method="bounded",
         options={"xatol": 1e-12 * (high - low)},
     )
-    mode = float(found.x)
+    mode = float(optimum.x)
     steps = np.concatenate(([0.0], 2.0 ** np.arange(-44, 1)))
     edges = np.unique(np.concatenate([mode - (mode - low) * steps, mode + (high - mode) * steps]))
     half, middle = np.diff(edges) / 2, (edges[1:] + edges[:-1]) / 2

@@ -77,10 +77,10 @@ class AboveThreshold:
         grid = np.linspace(-reach, reach, 801)
         best = int(np.argmin([excess(float(x)) for x in grid]))
         window = (float(grid[max(0, best - 1)]), float(grid[min(800, best + 1)]))
-        found = scipy.optimize.minimize_scalar(
+        optimum = scipy.optimize.minimize_scalar(
             excess, bounds=window, method="bounded", options={"xatol": 1e-10 * reach}
         )
-        return max(0.0, -float(found.fun), -math.expm1(epsilon))
+        return max(0.0, -float(optimum.fun), -math.expm1(epsilon))
 
     def _above(self, margin: float) -> float:
         """P(bit = 1) at score - level = `margin`, over coin and query noise."""

@@ -67,13 +67,13 @@ def _package(module: ModuleType) -> str:
 @functools.lru_cache(maxsize=1024)
 def _imported(path: Path, modified: int, name: str, package: str) -> frozenset[str]:
     """The modules that a file names in its imports, with the packages around them."""
-    found: set[str] = {package}
+    words: set[str] = {package}
     for node in ast.walk(ast.parse(path.read_bytes())):
         if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
+            words.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            found.update(_named(node, package))
-    parts = [each.split(".") for each in found]
+            words.update(_named(node, package))
+    parts = [each.split(".") for each in words]
     return frozenset(".".join(each[:depth]) for each in parts for depth in range(1, len(each) + 1))
 
 

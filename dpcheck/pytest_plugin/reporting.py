@@ -236,5 +236,5 @@ def wanting(numbers: Mapping[str, Any], must_detect: float | None) -> bool:
     """Whether an audit that is one could not have refuted what it was to."""
     if must_detect is None or "detectable_epsilon" not in numbers:
         return False
-    found = numbers["detectable_epsilon"]
-    return found is None or found > must_detect
+    number = numbers["detectable_epsilon"]
+    return number is None or number > must_detect

@@ -92,11 +92,11 @@ def audit_canary_scores(
     order = np.lexsort((seeds.stream(seed, "one-run", "ties").random(canaries), scores))
     low, high = order[: told // 2], order[canaries - (told - told // 2) :]
     right = int((~included[low]).sum() + included[high].sum())
-    found = one_run._conclude(claim, right, told, canaries, failure_probability, name, seed)
+    concluded = one_run._conclude(claim, right, told, canaries, failure_probability, name, seed)
     method = "Mahloujifar, Melis and Chaudhuri 2024, Algorithm 3: the claimed curve, every canary guessed"
     if isinstance(claim, ApproxDP):
         method = "Steinke, Nasr and Jagielski 2023, Theorem 5.2"
-    return CanaryResult(**{f.name: getattr(found, f.name) for f in dataclasses.fields(OneRunResult)}, method=method)
+    return CanaryResult(**{f.name: getattr(concluded, f.name) for f in dataclasses.fields(OneRunResult)}, method=method)
 
 
 def _scores(name: str, values: Any) -> Array:

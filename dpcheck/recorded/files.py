@@ -57,23 +57,23 @@ def read_outputs(*paths: Path | str) -> tuple[Any, Any]:
     if kind == ".npz":
         return _pair(path, dict(_arrays(path)))
     rows = list(_json_lines(path)) if kind == ".jsonl" else _parquet(path, both=True)
-    found: dict[str, list[Any]] = {}
+    by_name: dict[str, list[Any]] = {}
     for row in rows:
         if not isinstance(row, dict) or set(row) != {"input", "output"} or not isinstance(row["input"], str):
             raise InvalidInput(
                 f'{shown(path)}: a file of both samples has rows {{"input": "data", "output": …}}, not {shortened(row)}'
             )
-        found.setdefault(row["input"], []).append(row["output"])
-    return _pair(path, found)
+        by_name.setdefault(row["input"], []).append(row["output"])
+    return _pair(path, by_name)
 
 
 def names_in(path: Path | str) -> tuple[str, str]:
     """What the two samples of a .npz file are called."""
-    found = {name for name, _ in _arrays(Path(path))}
+    names = {name for name, _ in _arrays(Path(path))}
     for pair in SIDES:
-        if found == set(pair):
+        if names == set(pair):
             return pair
-    raise InvalidInput(f"{shown(path)} holds {', '.join(map(plain, sorted(found)))}; no two samples")
+    raise InvalidInput(f"{shown(path)} holds {', '.join(map(plain, sorted(names)))}; no two samples")
 
 
 def _kind(path: Path) -> str:
@@ -83,11 +83,11 @@ def _kind(path: Path) -> str:
     return kind
 
 
-def _pair(path: Path, found: dict[str, Any]) -> tuple[Any, Any]:
+def _pair(path: Path, by_name: dict[str, Any]) -> tuple[Any, Any]:
     for one, two in SIDES:
-        if set(found) == {one, two}:
-            return found[one], found[two]
-    names = ", ".join(map(plain, sorted(found))) or "nothing"
+        if set(by_name) == {one, two}:
+            return by_name[one], by_name[two]
+    names = ", ".join(map(plain, sorted(by_name))) or "nothing"
     raise InvalidInput(
         f"{shown(path)} holds {names}; two samples are called data and neighbour, x and y, or in and out"
     )
@@ -151,10 +151,10 @@ def _arrays(path: Path) -> Iterator[tuple[str, NDArray[Any]]]:
         raise InvalidInput(f"{shown(path)} holds more than {MOST_BYTES:,} bytes, or more than 16 arrays")
     for member in members:
         name = member.filename.removesuffix(".npy")
-        found = _loaded(f"{plain(name)} in {shown(path)}", path, name)
-        if not isinstance(found, np.ndarray):
+        outcome = _loaded(f"{plain(name)} in {shown(path)}", path, name)
+        if not isinstance(outcome, np.ndarray):
             raise InvalidInput(f"{plain(name)} in {shown(path)} is not an array; write the file with numpy.savez")
-        yield name, found
+        yield name, outcome
 
 
 def _json_lines(path: Path) -> Iterator[Any]:

@@ -132,8 +132,10 @@ def plan_audit(
     ]
     seconds = 0.0
     if pilot is not None:
-        found, each = _piloted(pilot, claim, must_detect, level, power, adjacency=adjacency, halts=halts, seed=seed)
-        needed.append(found)
+        requirement, each = _piloted(
+            pilot, claim, must_detect, level, power, adjacency=adjacency, halts=halts, seed=seed
+        )
+        needed.append(requirement)
         seconds = each
     fewest = fewest_of_any(must_detect, claim.epsilon, claim.delta, failure_probability, power)
     most = max(one.trials for one in needed)
@@ -183,16 +185,16 @@ def _gaussian(mu: float, cut: float) -> Test:
 
 def _gaussian_mu(epsilon: float, delta: float) -> float:
     """Of Gaussian noise that is exactly (epsilon, delta)-DP."""
-    found = scipy.optimize.brentq(lambda mu: GaussianDP(mu).delta_at(epsilon) - delta, 1e-6, 10 + 2 * epsilon)
-    return float(found)
+    root = scipy.optimize.brentq(lambda mu: GaussianDP(mu).delta_at(epsilon) - delta, 1e-6, 10 + 2 * epsilon)
+    return float(root)
 
 
 def _cheapest(
     law: str, tests: Sequence[Test], claim: ApproxDP, level: float, power: float, learned: float
 ) -> Requirement:
     """The event that needs the fewest trials."""
-    found = [(_samples(right, wrong, claim, level, power), event, right + wrong) for event, right, wrong in tests]
-    samples, event, guessed = min(found)
+    rows = [(_samples(right, wrong, claim, level, power), event, right + wrong) for event, right, wrong in tests]
+    samples, event, guessed = min(rows)
     if not math.isfinite(samples):
         raise InvalidInput(
             f"no number of runs up to {MOST_TRIALS:,} on each input refutes {claim} by {law}; "
@@ -251,10 +253,10 @@ def _piloted(
     guessed = (counts["right"] + counts["wrong"]) / max(1, counts["samples"])
 
     def enough(samples: float) -> bool:
-        found = detectable_epsilon(
+        value = detectable_epsilon(
             math.floor(samples * guessed), math.floor(samples), claim.epsilon, claim.delta, level, power
         )
-        return found <= must_detect
+        return value <= must_detect
 
     samples = _first(enough) if guessed else math.inf
     if not math.isfinite(samples):

@@ -68,10 +68,10 @@ def _rows(name: str, values: Any, halts: bool) -> Rows:
 
 def _objects(rows: Rows) -> Rows:
     """Each row as one object."""
-    found = np.empty(len(rows), dtype=object)
+    values = np.empty(len(rows), dtype=object)
     for place, row in enumerate(rows.tolist()):
-        found[place] = row.tolist() if isinstance(row, np.ndarray) else row
-    return found
+        values[place] = row.tolist() if isinstance(row, np.ndarray) else row
+    return values
 
 
 def _check_apart(x: Any, y: Any, one: Rows, two: Rows) -> None:

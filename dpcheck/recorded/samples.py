@@ -158,7 +158,7 @@ def audit_samples(
     alpha = failure_probability / among
     together = _pairing(*samples, SHARE * alpha / 2) if ordered else ""
     shown = samples if ordered else _shuffled(samples, seed)
-    found = _replayed(
+    audit_result = _replayed(
         shown,
         claim,
         seed,
@@ -170,9 +170,9 @@ def audit_samples(
         halts=halts,
         label=label,
     )
-    said: dict[str, Any] = {field.name: getattr(found, field.name) for field in dataclasses.fields(AuditResult)}
+    said: dict[str, Any] = {field.name: getattr(audit_result, field.name) for field in dataclasses.fields(AuditResult)}
     said |= {"failure_probability": alpha, "premise_failure": SHARE * alpha * (1.5 if ordered else 1), "seed": seed}
-    if together and not found.dependence:
+    if together and not audit_result.dependence:
         said |= {
             "dependence": together,
             "outcome": Outcome.UNDECIDED,

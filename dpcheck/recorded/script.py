@@ -72,17 +72,17 @@ def simplest_event(x: Rows, y: Rows, delta: float, failure_probability: float, a
         raise InvalidInput("a script counts outputs that are real numbers or words; these are rows of another kind")
     level = MARKED_DOWN * failure_probability
     best = Event("z != z", lambda z: np.zeros(len(z), dtype=bool), False, -math.inf)
-    found = []
+    events = []
     for text, holds in _events(x, y):
         seen = int(holds(x).sum()), int(holds(y).sum())
         for swapped in (False, True):
             (hits, runs), (others, of_others) = ((seen[0], len(x)), (seen[1], len(y)))[:: -1 if swapped else 1]
             event = Event(text, holds, swapped, bound(hits, runs, others, of_others, delta, level))
             best = event if event.bound > best.bound else best
-            found.append(event)
+            events.append(event)
     if above is None or not best.bound > above:
         return best
-    clear = [event for event in found if event.bound >= (best.bound + above) / 2]
+    clear = [event for event in events if event.bound >= (best.bound + above) / 2]
     return min(clear, key=lambda event: (len(event.text), -event.bound))
 
 
@@ -143,8 +143,8 @@ def of(result: AuditResult, samples: tuple[Rows, Rows], lines: Sequence[str], *,
     hits = [int(event.holds(rows).sum()) for rows in later]
     order = slice(None, None, -1) if event.swapped else slice(None)
     (one, of_one), (two, of_two) = list(zip(hits, map(len, later), strict=True))[order]
-    found = bound(one, of_one, two, of_two, delta, alpha)
-    if found <= epsilon:
+    value = bound(one, of_one, two, of_two, delta, alpha)
+    if value <= epsilon:
         raise InvalidInput(
             "no half-line or value of one column shows it by itself on half of the outputs; the witness does"
         )

@@ -127,9 +127,9 @@ def shrink(
     search = _Search(mechanism, result, trials or result.trials, adjacency, halts, seed)
     alpha = result.failure_probability if failure_probability is None else failure_probability
     first = _taken(result.inputs.data), _taken(result.inputs.neighbour)
-    found = search.descended(first, fixed_size)
-    for turn, pair in enumerate([*found[::-1][: TURNS - 1], first][: len(found)]):
-        level = alpha / 2 ** (turn + 1) if turn + 1 < min(TURNS, len(found)) else alpha / 2**turn
+    inputs = search.descended(first, fixed_size)
+    for turn, pair in enumerate([*inputs[::-1][: TURNS - 1], first][: len(inputs)]):
+        level = alpha / 2 ** (turn + 1) if turn + 1 < min(TURNS, len(inputs)) else alpha / 2**turn
         if (certified := search.certified(pair, level)) is not None:
             event, hits, runs, bound = certified
             return Shrunk(
@@ -198,17 +198,17 @@ class _Search:
             self._runs = min(2 * self._runs, self._trials)
         # A pair that shows it by a hair would be refused by chance.
         self._runs = min(2 * self._runs, self._trials)
-        found = [first]
+        pairs = [first]
         plainer = functools.partial(_plainer, list(_plain_values(first)))
         smaller: list[Callable[[Inputs], Iterator[Inputs]]] = [plainer] if fixed_size else [_fewer, plainer]
         again = True
         while again:
             again = False
             for step in smaller:
-                while (pair := self._next(step, found[-1])) is not None:
-                    found.append(pair)
+                while (pair := self._next(step, pairs[-1])) is not None:
+                    pairs.append(pair)
                     again = True
-        return found
+        return pairs
 
     def _next(self, step: Callable[[Inputs], Iterator[Inputs]], pair: Inputs) -> Inputs | None:
         for smaller in step(pair):
@@ -321,14 +321,14 @@ def _rounded(
 
 def _changed(pair: Inputs, places: Sequence[tuple[int, int]], plain: Plain) -> Iterator[Inputs]:
     """The pair with these records made plain, if that makes any difference, and they are plainer."""
-    found = [values.copy() for values in pair]
+    copies = [values.copy() for values in pair]
     for side, k in places:
-        row = found[side][k].reshape(1, -1)
-        plainer = plain(row).astype(found[side].dtype)
+        row = copies[side][k].reshape(1, -1)
+        plainer = plain(row).astype(copies[side].dtype)
         if _length(plainer) < _length(row):
-            found[side][k] = plainer.reshape(found[side][k].shape)
-    if not all(map(_same, found, pair)) and not _same(*found):
-        yield found[0], found[1]
+            copies[side][k] = plainer.reshape(copies[side][k].shape)
+    if not all(map(_same, copies, pair)) and not _same(*copies):
+        yield copies[0], copies[1]
 
 
 def _length(rows: NDArray[Any]) -> tuple[int, float]:

@@ -100,9 +100,9 @@ is one less the left side over the right one; on no box is it below the least on
 | --- | --- | ---: | ---: |"""
 
 
-def _on_regions(found: Mapping[str, Mapping[str, object]]) -> list[str]:
+def _on_regions(by_name: Mapping[str, Mapping[str, object]]) -> list[str]:
     words = {region.label: region.words for region in REGIONS}
-    rows = [f"| {label} | {words[label]} | {one['boxes']} | {one['least']} |" for label, one in found.items()]
+    rows = [f"| {label} | {words[label]} | {one['boxes']} | {one['least']} |" for label, one in by_name.items()]
     return [REGIONS_INTRODUCTION, *rows]
 
 

@@ -75,26 +75,26 @@ class FindingView:
 
 def panels(catalogue: Catalogue) -> tuple[tuple[PanelView, ...], list[str]]:
     """The phase diagrams, and why one could not be drawn."""
-    found, broken = [], []
+    panel_views, broken = [], []
     for key, panel in sorted(catalogue.panels.items()):
         try:
-            found.append(PanelView(panel, panel.diagram(catalogue.claims)))
+            panel_views.append(PanelView(panel, panel.diagram(catalogue.claims)))
         except DpcheckError as error:
             broken.append(f"the phase diagram {key}: {error}")
-    return tuple(found), broken
+    return tuple(panel_views), broken
 
 
 def contests(catalogue: Catalogue, by_check: Mapping[str, Record]) -> tuple[tuple[ContestView, ...], list[str]]:
     """The settings with a bound on both sides, and why one could not be compared."""
-    found, broken = [], []
+    contest_views, broken = [], []
     for key, contest in sorted(catalogue.contests.items()):
         try:
             grows = tuple(f"{', '.join(names)}: {how}" for names, how in contest.depends(catalogue.claims))
         except DpcheckError as error:
             broken.append(f"upper against lower bound, {key}: {error}")
         else:
-            found.append(ContestView(contest, grows, _between(contest, by_check)))
-    return tuple(found), broken
+            contest_views.append(ContestView(contest, grows, _between(contest, by_check)))
+    return tuple(contest_views), broken
 
 
 def sizes(catalogue: Catalogue) -> tuple[SizeView, ...]:
@@ -103,14 +103,14 @@ def sizes(catalogue: Catalogue) -> tuple[SizeView, ...]:
     from dpcheck.engine.algorithms import algorithms
     from dpcheck.engine.setting import Setting
 
-    found = []
+    size_views = []
     for _, size in sorted(catalogue.sizes.items()):
         setting = Setting(**size.values)
         papers = {label.partition("/")[0] for label in size.only or algorithms()}
         claims = fetching.with_packaged(catalogue.claims.values(), papers)
         rows = comparison.compare(setting, claims, only=size.only)
-        found.append(SizeView(size, tuple(map(_row, rows)), comparison.advice(rows, setting)))
-    return tuple(found)
+        size_views.append(SizeView(size, tuple(map(_row, rows)), comparison.advice(rows, setting)))
+    return tuple(size_views)
 
 
 def _row(row: ComparisonRow) -> tuple[str, ...]:
@@ -141,9 +141,9 @@ def _between(contest: Contest, by_check: Mapping[str, Record]) -> str:
 
 
 def _finding(catalogue: Catalogue, finding: Finding, by_check: Mapping[str, Record]) -> FindingView:
-    found = catalogue.transcript(finding.label)
+    steps = catalogue.transcript(finding.label)
     checks = [check.id for check in catalogue.checks.values() if check.label == finding.label]
     outcomes = [by_check[id].verdict.outcome.value if id in by_check else "not run" for id in checks]
     paper, _, item = finding.label.partition("/")
     href = f"{paper}.md#{item.replace('@', '-')}"
-    return FindingView(finding, found is not None and found.complete, tables.summary(outcomes) or "no check", href)
+    return FindingView(finding, steps is not None and steps.complete, tables.summary(outcomes) or "no check", href)

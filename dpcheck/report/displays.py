@@ -23,10 +23,10 @@ def audit(result: AuditResult) -> str:
     return _block(_headed(result.outcome.value, result.reason()), _named(rows, "What the audit rests on"))
 
 
-def verdict(found: Verdict) -> str:
+def verdict(judged: Verdict) -> str:
     """A verdict: its sentence, and its numbers."""
-    rows = [(tables.named(name, found.numbers), tables.number(value)) for name, value in found.numbers.items()]
-    return _block(_headed(found.outcome.value, found.reason), _named(rows, "Numbers of the verdict") if rows else "")
+    rows = [(tables.named(name, judged.numbers), tables.number(value)) for name, value in judged.numbers.items()]
+    return _block(_headed(judged.outcome.value, judged.reason), _named(rows, "Numbers of the verdict") if rows else "")
 
 
 def claim(stated: Claim) -> str:

@@ -148,14 +148,14 @@ def _series(points: Sequence[Point]) -> list[LegendSeries]:
     for point in points:
         if not hidden([point]):
             named.setdefault(point.series, []).append(point)
-    found = []
+    series = []
     for name in sorted(named, key=natural):
         rows = sorted(named[name], key=lambda p: (p.x, p.value))
         columns = np.array(
             [[_finite(v) for v in (p.x, p.value, p.lower, p.upper, p.bound)] for p in rows], dtype=float
         ).T
-        found.append(LegendSeries(worded(name), *columns))
-    return found
+        series.append(LegendSeries(worded(name), *columns))
+    return series
 
 
 def _finite(value: float | None) -> float:

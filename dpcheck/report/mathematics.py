@@ -29,13 +29,13 @@ class Display:
 
 def formulas(claim: Claim) -> list[Display]:
     """The O-form as printed and the bound with constants, whichever the claim has."""
-    found = []
+    displays = []
     if claim.order is not None:
         signs = _HIDDEN.get(claim.relation, _RELATIONS[claim.relation])
-        found.append(_formula("as an order", claim.quantity, signs, claim.order))
+        displays.append(_formula("as an order", claim.quantity, signs, claim.order))
     if claim.explicit is not None:
-        found.append(_formula("with constants", claim.quantity, _RELATIONS[claim.relation], claim.explicit))
-    return found
+        displays.append(_formula("with constants", claim.quantity, _RELATIONS[claim.relation], claim.explicit))
+    return displays
 
 
 def assumptions(claim: Claim) -> list[Display]:

@@ -390,11 +390,11 @@ class Report:
     @property
     def unmeasured(self) -> list[tuple[str, str, str]]:
         """Statement, variables and reason of the exponents that no row measures, one reason a line."""
-        found: dict[tuple[str, str], list[str]] = {}
+        by_pair: dict[tuple[str, str], list[str]] = {}
         for pair in self.pairs:
             if not pair.checks:
-                found.setdefault((pair.statement, scaling.measured_by(pair)), []).append(pair.variable)
-        return [(statement, ", ".join(names), reason) for (statement, reason), names in found.items()]
+                by_pair.setdefault((pair.statement, scaling.measured_by(pair)), []).append(pair.variable)
+        return [(statement, ", ".join(names), reason) for (statement, reason), names in by_pair.items()]
 
     @property
     def account_of_pairs(self) -> str:
@@ -477,5 +477,5 @@ class Report:
 
         A statement of our own accuses nobody and has no grade.
         """
-        found = [r for s in self.statements if not s.grade for r in s.results if r.outcome == "refuted"]
-        return [result for result in found if result.standing != "ours"]
+        chosen_statements = [r for s in self.statements if not s.grade for r in s.results if r.outcome == "refuted"]
+        return [result for result in chosen_statements if result.standing != "ours"]

@@ -27,7 +27,7 @@ class Mutants:
     def of(cls, paper: str, measured: table.Table, standing: table.Table) -> Mutants:
         """Of a table as it was measured, and what of it still stands."""
         trials = tuple(trial for trial in measured.all() if trial.paper == paper)
-        samples = tuple(str(found) for _, found in sorted(measured.samples.items()) if found.paper == paper)
+        samples = tuple(str(sample) for _, sample in sorted(measured.samples.items()) if sample.paper == paper)
         return cls(trials, samples, len(trials) - sum(trial.paper == paper for trial in standing.all()))
 
     @property
@@ -39,17 +39,17 @@ class Mutants:
     def argued(self) -> list[tuple[str, str, int]]:
         """(place, reason, how many) of those that need not be noticed, as the source says."""
         argued = (trial for trial in self.trials if trial.fate == "argued")
-        found = Counter((f"{t.target} {t.said}" if t.family == "claim" else t.target, t.reason) for t in argued)
-        return [(target, reason, number) for (target, reason), number in sorted(found.items())]
+        counts = Counter((f"{t.target} {t.said}" if t.family == "claim" else t.target, t.reason) for t in argued)
+        return [(target, reason, number) for (target, reason), number in sorted(counts.items())]
 
     @property
     def blind(self) -> list[tuple[str, list[str]]]:
         """Checks that judge an answer, with the null algorithms that they saw and let pass."""
-        found: dict[str, list[str]] = {}
+        by_check: dict[str, list[str]] = {}
         for trial in self.trials:
             for check in trial.blind:
-                found.setdefault(check, []).append(f"{trial.target} {trial.said}")
-        return sorted(found.items())
+                by_check.setdefault(check, []).append(f"{trial.target} {trial.said}")
+        return sorted(by_check.items())
 
 
 NO_MUTANTS = Mutants()

@@ -87,11 +87,11 @@ def _label(axes: matplotlib.axes.Axes, region: PhaseRegion, plane: float) -> Non
 
 def _chord(polygon: Polygon, height: float) -> float:
     """The width of a convex polygon at a height."""
-    found = []
+    values = []
     for (x, y), (z, w) in zip(polygon, (*polygon[1:], polygon[0]), strict=True):
         if min(y, w) <= height <= max(y, w) and y != w:
-            found.append(float(x) + (height - float(y)) / float(w - y) * float(z - x))
-    return max(found) - min(found) if found else 0.0
+            values.append(float(x) + (height - float(y)) / float(w - y) * float(z - x))
+    return max(values) - min(values) if values else 0.0
 
 
 def axis_labels(axes: Sequence[tuple[object, object]]) -> tuple[str, str]:

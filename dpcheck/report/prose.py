@@ -57,8 +57,8 @@ def linked(text: str, paper: str, known: Mapping[str, Mapping[str, str]]) -> mar
     told = known.get(paper, {})
     leads = markupsafe.Markup('<a href="#{}-{}" title="{}">erratum {}</a>')
 
-    def link(found: re.Match[str]) -> str:
-        code = found[1]
+    def link(match: re.Match[str]) -> str:
+        code = match[1]
         return leads.format(paper, code, told[code].replace("`", ""), code) if code in told else code
 
     return markupsafe.Markup(CODES.sub(link, text))

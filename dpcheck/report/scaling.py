@@ -133,10 +133,10 @@ def draw(verdict: Verdict) -> Figure:
 
 
 def _by_series(points: Sequence[Point]) -> dict[str, list[Point]]:
-    found: dict[str, list[Point]] = {}
+    by_series: dict[str, list[Point]] = {}
     for point in sorted(points, key=lambda p: p.x):
-        found.setdefault(point.series, []).append(point)
-    return found
+        by_series.setdefault(point.series, []).append(point)
+    return by_series
 
 
 def _mutants(rows: Sequence[Row]) -> list[str]:

@@ -25,9 +25,9 @@ def certified(objective: Objective) -> Solution:
     """
     if not objective.weight > 0:
         raise InvalidInput(f"a certified minimiser needs a strongly convex objective, got weight {objective.weight}")
-    found = closed_form(objective)
-    if found is not None:
-        return found
+    solution = closed_form(objective)
+    if solution is not None:
+        return solution
     work = objective.workload
     if work.constants.d == 1:
         return bisected(objective)

@@ -264,10 +264,10 @@ class _Program:
                 total += multiplier
                 target = (self.weight * self.centre - mean + multiplier * self.ball[0]) / total
             w = self.work.project(target[None])[0]
-            found = mean @ w + self.weight / 2 * ((w - self.centre) ** 2).sum()
+            value = mean @ w + self.weight / 2 * ((w - self.centre) ** 2).sum()
             if self.ball is not None:
-                found += multiplier / 2 * (((w - self.ball[0]) ** 2).sum() - self.ball[1] ** 2)
-            return float(found), w
+                value += multiplier / 2 * (((w - self.ball[0]) ** 2).sum() - self.ball[1] ** 2)
+            return float(value), w
 
         def within(multiplier: float) -> bool:
             return self.ball is None or bool(np.linalg.norm(lagrangian(multiplier)[1] - self.ball[0]) <= self.ball[1])

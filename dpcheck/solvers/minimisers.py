@@ -69,8 +69,8 @@ def closed_form(objective: Objective) -> Solution | None:
     def at(multiplier: Array) -> Array | None:
         total = weight + multiplier[:, None]
         merged = centre if objective.within is None else (weight * centre + multiplier[:, None] * ball) / total
-        found = work.minimiser(objective.sample, objective.cap, total, merged)
-        return None if found is None else np.broadcast_to(found, (trials, d))
+        minimum = work.minimiser(objective.sample, objective.cap, total, merged)
+        return None if minimum is None else np.broadcast_to(minimum, (trials, d))
 
     if objective.within is None:
         point = at(np.zeros(trials))

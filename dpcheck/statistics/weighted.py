@@ -215,5 +215,5 @@ def epsilon_lower_weighted(
     high = max(0.5, math.log((total_right + 1) / (total_wrong + 0.5)))
     while excess(high) <= 0 and high < 700:
         high = 1.3 * high + 0.2
-    found = float(scipy.optimize.brentq(excess, 0.0, high, xtol=1e-5))
-    return max(0.0, found - 2e-5)
+    value = float(scipy.optimize.brentq(excess, 0.0, high, xtol=1e-5))
+    return max(0.0, value - 2e-5)

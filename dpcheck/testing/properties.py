@@ -39,9 +39,9 @@ def assert_moves_at_most(
     if not (np.isfinite(one).all() and np.isfinite(two).all()):
         raise InvalidInput(f"an output is not finite: {one} and {two}")
     moved = float(np.linalg.norm(np.atleast_1d(one - two).ravel(), ord=norm))
-    found = hypothesis()
-    if found.currently_in_test_context():
-        found.target(moved / bound, label="movement over bound")
+    library = hypothesis()
+    if library.currently_in_test_context():
+        library.target(moved / bound, label="movement over bound")
     slack = ROUNDING * max(1.0, bound, float(np.abs(one).max(initial=0)))
     assert moved <= bound + slack, (
         f"one record moves {_name(function)} by {moved:.6g} in l_{norm:g}, and {bound:.6g} is claimed "
@@ -109,14 +109,14 @@ def assert_stability(
 def _search(moves_at_most: Callable[..., None], function: Any, examples: int, *strategies: SearchStrategy[Any]) -> None:
     """Runs a property under the loaded Hypothesis profile, which keeps examples by the name of the property."""
     __tracebackhide__ = True
-    found = hypothesis()
+    library = hypothesis()
     named = f"moves_at_most_{_name(function)}"
     moves_at_most.__name__ = named if named.isidentifier() else "moves_at_most"
     # What Hypothesis explains is lines of this file.
-    phases = [phase for phase in found.Phase if phase is not found.Phase.explain]
-    chosen = found.settings(max_examples=count("examples", examples), deadline=None, phases=phases)
+    phases = [phase for phase in library.Phase if phase is not library.Phase.explain]
+    chosen = library.settings(max_examples=count("examples", examples), deadline=None, phases=phases)
     try:
-        chosen(found.given(*strategies)(moves_at_most))()
+        chosen(library.given(*strategies)(moves_at_most))()
     except (AssertionError, InvalidInput) as error:
         raise error.with_traceback(None)  # noqa: B904 - the notes of Hypothesis stay, with the pair in them
 

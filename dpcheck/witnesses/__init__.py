@@ -192,11 +192,11 @@ def _compare(what: str, said: str, recomputed: Any, tolerance: float) -> None:
     except InvalidInput as error:
         raise WitnessRejected(f"{what} is no finite number: {error}") from error
     with mpmath.workdps(_DIGITS):
-        value, found = mpmath.mpf(exact.numerator) / exact.denominator, mpmath.mpmathify(recomputed)
-        if not isinstance(found, mpmath.mpf) or not mpmath.isfinite(found):
-            raise WitnessRejected(f"{what} is recomputed as {foreign.shortened(found)}, which is no finite number")
-        if not abs(value - found) <= tolerance * max(mpmath.mpf("1e-300"), abs(found)):
-            raise WitnessRejected(f"{what} is given as {said}, recomputed as {mpmath.nstr(found, 10)}")
+        value, measured = mpmath.mpf(exact.numerator) / exact.denominator, mpmath.mpmathify(recomputed)
+        if not isinstance(measured, mpmath.mpf) or not mpmath.isfinite(measured):
+            raise WitnessRejected(f"{what} is recomputed as {foreign.shortened(measured)}, which is no finite number")
+        if not abs(value - measured) <= tolerance * max(mpmath.mpf("1e-300"), abs(measured)):
+            raise WitnessRejected(f"{what} is given as {said}, recomputed as {mpmath.nstr(measured, 10)}")
 
 
 def require(assumptions: Sequence[sp.Basic], violation: Violation) -> None:

@@ -106,13 +106,13 @@ def _recomputed(
     if claimed < 0 or not 0 < alpha <= Fraction(1, 2):
         raise ValueError("a claim has epsilon >= 0, and a certificate a failure probability in (0, 1/2], its ranges")
     with mpmath.workdps(_DIGITS):
-        found = certify(right, wrong, samples, leak * directions / 2, alpha)
+        by_name = certify(right, wrong, samples, leak * directions / 2, alpha)
         allowed = mpmath.mpf(claimed.numerator) / claimed.denominator
         return Violation(
             claimed=allowed,
-            found=found,
+            found=by_name,
             statement=f"the mechanism is ({epsilon}, {delta})-DP on this pair (certified epsilon <= {epsilon})",
-            violated=bool(found > allowed),
+            violated=bool(by_name > allowed),
             label=label,
             testimony=(
                 f"that {right:,} of {right + wrong:,} guesses in {samples:,} trials were right is the word of whoever "

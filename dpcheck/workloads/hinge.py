@@ -88,7 +88,7 @@ class HeavyHinge(BallRidge):
         minimize: Any = scipy.optimize.minimize
         inside = {"type": "ineq", "fun": lambda v: radius**2 - v @ v, "jac": lambda v: -2 * v}
         for start in 0.5 * radius * np.vstack([self.directions, np.zeros((1, 2))]):
-            found = minimize(
+            optimum = minimize(
                 lambda v: float(self.risk(v)),
                 start,
                 jac=lambda v: self.risk_gradient(v),
@@ -96,7 +96,7 @@ class HeavyHinge(BallRidge):
                 method="SLSQP",
                 options={"ftol": 1e-16, "maxiter": 500},
             )
-            for point in (found.x, scipy.optimize.root(self.risk_gradient, found.x, tol=1e-15).x):
+            for point in (optimum.x, scipy.optimize.root(self.risk_gradient, optimum.x, tol=1e-15).x):
                 point = self.project(np.asarray(point)[None])[0]
                 slope = self.risk_gradient(point)
                 here = float(slope @ point + radius * np.linalg.norm(slope))

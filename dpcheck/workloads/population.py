@@ -134,11 +134,11 @@ class FinitePopulation(BallRidge):
         ends = self.link.conjugate(np.array([low, high]))  # phi* is affine between them: all links here have one kink
         cost = (ends[1] - ends[0]) / (high - low) + rows[:, -1]
         weighted = rows[:, :-1] * times[:, None]
-        found = scipy.optimize.linprog(cost * times, A_eq=weighted.T, b_eq=np.zeros(self.d), bounds=(low, high))
-        if not found.success:
+        optimum = scipy.optimize.linprog(cost * times, A_eq=weighted.T, b_eq=np.zeros(self.d), bounds=(low, high))
+        if not optimum.success:
             return None
-        w = np.asarray(found.eqlin.marginals)
-        certified = self._gap(w, np.asarray(found.x)[row_of]) <= TOLERANCE * float(self.risk(np.zeros(self.d)))
+        w = np.asarray(optimum.eqlin.marginals)
+        certified = self._gap(w, np.asarray(optimum.x)[row_of]) <= TOLERANCE * float(self.risk(np.zeros(self.d)))
         return w if certified and np.linalg.norm(w) <= self.radius else None
 
     def gap(self, w: Array, width: float = 0.0) -> float:

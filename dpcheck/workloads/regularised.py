@@ -143,11 +143,11 @@ class RegularisedPopulation(BaseWorkload):
 
     def risk(self, w: Array) -> Array:
         """F(w), exactly: (trials, d) -> (trials,)."""
-        found = []
+        numbers = []
         for part in np.array_split(w, max(1, math.ceil(len(w) * len(self.target) / ROWS))):
             values = self._value(part @ self.features.T, self.target)
-            found.append(values.mean(axis=1) + self.ridge / 2 * (part * part).sum(axis=1))
-        return np.concatenate(found)
+            numbers.append(values.mean(axis=1) + self.ridge / 2 * (part * part).sum(axis=1))
+        return np.concatenate(numbers)
 
     def excess_risk(self, w: Array) -> Array:
         """F(w) less the certified best risk: exact up to `constants.extra["risk_tolerance"]`."""
@@ -175,8 +175,8 @@ class RegularisedPopulation(BaseWorkload):
             while self._slope_along(w + length * step, step) > 0.5 * abs(g @ step) and length > 1e-8:
                 length /= 2
             w = w + length * step
-        if not (found := self.gap(w)) <= allowed:
-            raise InvalidInput(f"the population minimiser is certified only to {found:.1e}, {allowed:.1e} is asked")
+        if not (apart := self.gap(w)) <= allowed:
+            raise InvalidInput(f"the population minimiser is certified only to {apart:.1e}, {allowed:.1e} is asked")
         return np.asarray(w)
 
     def gap(self, w: Array) -> float:

@@ -99,13 +99,13 @@ class Tree:
 
     def sets(self) -> dict[str, tuple[int, int]]:
         """The records of the root "" and of every right child, in the order in which they are read."""
-        found = {"": (self.first, self.first + self.b)}
+        by_node = {"": (self.first, self.first + self.b)}
         place = self.first + self.b
         for node in preorder(self.t):
             if node.endswith("1"):
-                found[node] = (place, place + self.b // 2 ** len(node))
-                place = found[node][1]
-        return found
+                by_node[node] = (place, place + self.b // 2 ** len(node))
+                place = by_node[node][1]
+        return by_node
 
 
 def preorder(depth: int, node: str = "") -> Iterator[str]:
@@ -383,11 +383,11 @@ class TreeFrankWolfe(Algorithm[Tree]):
 def weights(rows: tuple[Tree, ...]) -> list[tuple[float, float, Tree]]:
     """(weight, eta, phase) of every leaf in order: the last point is the sum of weight times vertex."""
     steps = [(row.step(leaf), row) for row in rows for leaf in range(row.leaves)]
-    found, left = [], 1.0
+    entries, left = [], 1.0
     for step, row in reversed(steps):
-        found.append((step * left, step, row))
+        entries.append((step * left, step, row))
         left *= 1 - step
-    return found[::-1]
+    return entries[::-1]
 
 
 def _walk(run: Run[Tree], row: Tree, workload: Workload, data: Data, corners: Array, x: Array) -> Array:

@@ -56,13 +56,13 @@ class StronglyConvexReduction(Algorithm[Restart]):
 
     def modulus(self, problem: Problem) -> float:
         """lambda."""
-        found = self.weight or problem.constants.extra.get("strong_convexity", 0.0)
-        if not found > 0:
+        value = self.weight or problem.constants.extra.get("strong_convexity", 0.0)
+        if not value > 0:
             raise InvalidInput(
-                f"{self.label} needs the modulus lambda > 0 of the risk in l1, got {found!r}; set the field weight or "
+                f"{self.label} needs the modulus lambda > 0 of the risk in l1, got {value!r}; set the field weight or "
                 "extra['strong_convexity'] (dpcheck plan: --constant strong_convexity=...)"
             )
-        return found
+        return value
 
     def restarts(self, problem: Problem, n: int) -> Iterator[Restart]:
         """Every run; raises `Infeasible` at the first one that cannot be made."""

@@ -33,8 +33,8 @@ def kappa(p: float, d: int, rule: KappaRule) -> float:
     """The regularity constant: as the paper uses it, min{1/(p-1), 2 log d}, or the smallest that is one."""
     if rule not in ("paper", "safe"):
         raise InvalidInput(f"the rule for kappa must be 'paper' or 'safe', got {rule!r}")
-    found = dual_regularity(p, d)
-    return found.kappa if rule == "safe" else found.kappa_plus
+    regular = dual_regularity(p, d)
+    return regular.kappa if rule == "safe" else regular.kappa_plus
 
 
 @procedure("lp_spaces/proc-mirror-map")
@@ -48,9 +48,9 @@ def mirror_map(p: float, d: int, rule: ExponentRule = "corrected") -> PowerMap:
     Raises:
         InvalidInput: the printed exponent is not finite, as kappa <= 1.
     """
-    found = dual_regularity(p, d)
+    regular = dual_regularity(p, d)
     if rule == "corrected":
-        return PowerMap(found.s, found.kappa)
+        return PowerMap(regular.s, regular.kappa)
     if rule != "paper":
         raise InvalidInput(f"the rule for the exponent must be 'paper' or 'corrected', got {rule!r}")
     printed = printed_exponent(p, d)
@@ -59,7 +59,7 @@ def mirror_map(p: float, d: int, rule: ExponentRule = "corrected") -> PowerMap:
             f"the printed exponent kappa/(kappa - 1) is not finite at p = {p:g}, d = {d}, where kappa <= 1; use the "
             "corrected exponent"
         )
-    return PowerMap(printed, found.kappa_plus)
+    return PowerMap(printed, regular.kappa_plus)
 
 
 def printed_exponent(p: float, d: int) -> float:
@@ -75,8 +75,8 @@ def generalised_gaussian(sigma: float, p: float, d: int) -> GeneralizedGaussian:
     The law carries the regularity constant that Definition 3 allows, whatever constant calibrated sigma: the accountant
     charges what the noise is worth.
     """
-    found = dual_regularity(p, d)
-    return GeneralizedGaussian(sigma, found.r, found.kappa)
+    regular = dual_regularity(p, d)
+    return GeneralizedGaussian(sigma, regular.r, regular.kappa)
 
 
 def steepness(constants: Constants, p: float, label: str) -> float:

@@ -46,15 +46,15 @@ def packing(d: int, rng: Rng, size: int | None = None) -> Array:
         if wanted > 2:
             raise InvalidInput(f"the sphere in one dimension has 2 points, {wanted} were asked for")
         return np.array([[1.0], [-1.0]])[:wanted]
-    found: Array = np.empty((0, d))
+    values: Array = np.empty((0, d))
     for _ in range(200):
         batch = rng.normal(size=(64 * wanted, d))
         for v in batch / np.linalg.norm(batch, axis=1, keepdims=True):
-            if len(found) == 0 or np.linalg.norm(found - v, axis=1).min() >= 0.5:
-                found = np.vstack([found, v])
-                if len(found) == wanted:
-                    return found
-    raise InvalidInput(f"found only {len(found)} of {wanted} unit vectors at mutual distance 1/2 in d = {d}")
+            if len(values) == 0 or np.linalg.norm(values - v, axis=1).min() >= 0.5:
+                values = np.vstack([values, v])
+                if len(values) == wanted:
+                    return values
+    raise InvalidInput(f"found only {len(values)} of {wanted} unit vectors at mutual distance 1/2 in d = {d}")
 
 
 def separation(V: Array) -> float:

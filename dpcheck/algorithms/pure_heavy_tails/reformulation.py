@@ -242,9 +242,9 @@ def socp_subgradient(w: Array, slopes: Array, intercepts: Array, domain: Domain,
         g = sign * unit * np.asarray(split.dual_value)
         g = g * min(1.0, cap / max(float(np.linalg.norm(g)), 1e-300))
         # f_C(u) >= <g, u> + <b, shares> - support(g - shares . a) for every u: weak duality.
-        found = float(g @ w + intercepts @ shares - domain.support(g - shares @ slopes))
-        if found > lower:
-            best, lower = g, found
+        value = float(g @ w + intercepts @ shares - domain.support(g - shares @ slopes))
+        if value > lower:
+            best, lower = g, value
     return ConicSubgradient(best, upper, max(0.0, upper - lower))
 
 

@@ -133,17 +133,17 @@ class PermutedAccelerated(Algorithm[ClippedBatches]):
         n = round(T * b)
         if self.calibration == "literal":
             return math.sqrt(self.constant * T * math.log(1 / delta)) * level / (n * epsilon)
-        found = []
+        values = []
         if self.calibration in ("plain", "best"):
-            found.append(gaussian_sigma(2 * level / b, epsilon, delta))
+            values.append(gaussian_sigma(2 * level / b, epsilon, delta))
         if self.calibration in ("shuffle", "best"):
             try:
                 local = local_shuffled(epsilon, delta, n, self.label)
-                found.append(gaussian_sigma(2 * level, *local) / math.sqrt(b))
+                values.append(gaussian_sigma(2 * level, *local) / math.sqrt(b))
             except Infeasible:
                 if self.calibration == "shuffle":
                     raise
-        return min(found)
+        return min(values)
 
     def sigma_of_places(self, level: float, T: int, n: float, epsilon: float, delta: float) -> float:
         """4C√(T log(1/δ))/(nε). Raises `Infeasible` outside the range in which that is private."""

@@ -216,8 +216,8 @@ def whole_parts(label: str, n: int, theta_bar: float, rule: Literal["printed", "
     exponent = part_exponent(theta_bar, rule)
 
     def legal(size: int) -> bool:
-        found = doubling_parts(size, theta_bar, exponent)
-        return bool(found) and found[0] >= 2
+        counts = doubling_parts(size, theta_bar, exponent)
+        return bool(counts) and counts[0] >= 2
 
     raw = doubling_parts(n, theta_bar, exponent)
     if not legal(n):

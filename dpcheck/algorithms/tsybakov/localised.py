@@ -282,15 +282,15 @@ class LocalisedClipped(Algorithm[Phase]):
     def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
         """Symbols of the settings, and of `tsybakov/thm-1@summed` where it holds, which see for what it needs."""
         c, halvings = problem.constants, n.bit_length() - 1
-        found: dict[str, Any] = {
+        by_name: dict[str, Any] = {
             "R_2k": averaged_moment(c, 2 * self.k, max(n, 2)),
             "r_2k[i]": [c.moment(2 * self.k, n >> i) for i in range(1, halvings + 1)],
             "l": halvings,
         }
         if c.d > 1 or not self.project or self.noise == "steps":
-            return found
+            return by_name
         rows = self.phases(problem, n)
-        return found | {
+        return by_name | {
             "D": self.width(problem),
             "k": self.k,
             "r_2k": c.moment(2 * self.k, 1),

@@ -60,8 +60,8 @@ def settled(
             value = share @ np.where(records[:, 0] == 0, linear, huber) / weight + A @ (w - origin) ** 2 / 2
             return float(value / size**2), np.asarray(np.sqrt(A) * pull(w) / size)
 
-        found = scipy.optimize.minimize(potential, np.zeros(2), jac=True, method="BFGS", options={"gtol": 1e-10})
-        rough = origin + size * found.x / np.sqrt(A)
+        optimum = scipy.optimize.minimize(potential, np.zeros(2), jac=True, method="BFGS", options={"gtol": 1e-10})
+        rough = origin + size * optimum.x / np.sqrt(A)
         end = scipy.optimize.root(pull, rough, tol=1e-14).x
         left = float(np.linalg.norm(pull(end))) + shrunk * float(np.linalg.norm(origin - end))
         if left / math.sqrt(work.a) > 1e-5 * 2 * size:
@@ -84,9 +84,11 @@ class Settling(LocalisedClipped):
     def descend(
         self, phase: Phase, workload: Workload, sample: Sample, start: Array, project: Project, answer: Answer | None
     ) -> Array:
-        found = atoms(sample)
+        distinct = atoms(sample)
         if phase.steps <= LONG:
             walk = replace(self, solver="descent")
-            return LocalisedClipped.descend(walk, phase, workload, found, start, project, answer)
+            return LocalisedClipped.descend(walk, phase, workload, distinct, start, project, answer)
         losses: Any = workload.workload if isinstance(workload, Restricted) else workload
-        return settled(losses, found, start, steps=phase.steps, eta=phase.eta, level=phase.level, weight=phase.weight)
+        return settled(
+            losses, distinct, start, steps=phase.steps, eta=phase.eta, level=phase.level, weight=phase.weight
+        )

@@ -82,14 +82,14 @@ def stages(budget: int, *, gap: float, variance: float, mu: float, smooth: float
             f"needs budget >= 1, gap > 0, smooth >= mu > 0 and variance >= 0, got {budget}, {gap!r}, {smooth!r}, "
             f"{mu!r}, {variance!r}"
         )
-    found: list[AcsaStage] = []
+    acsa_stages: list[AcsaStage] = []
     left = budget
-    while len(found) < FLOOR:
-        new = stage(len(found) + 1, gap=gap, variance=variance, mu=mu, smooth=smooth)
+    while len(acsa_stages) < FLOOR:
+        new = stage(len(acsa_stages) + 1, gap=gap, variance=variance, mu=mu, smooth=smooth)
         if new.steps > left:
             break
-        found.append(new)
+        acsa_stages.append(new)
         left -= new.steps
-    proved = len(found)
-    k, steps = max(1, proved), left + (found.pop().steps if found else 0)
-    return (*found, _with_steps(k, steps, gap, variance, mu, smooth)), proved
+    proved = len(acsa_stages)
+    k, steps = max(1, proved), left + (acsa_stages.pop().steps if acsa_stages else 0)
+    return (*acsa_stages, _with_steps(k, steps, gap, variance, mu, smooth)), proved

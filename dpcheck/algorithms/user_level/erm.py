@@ -147,9 +147,9 @@ def regularised_erm(
         InvalidInput: the certified gap exceeds `accuracy` times L times the diameter.
     """
     task = Objective(workload=workload, sample=sample, weight=weight, centre=centre)
-    found = certified(task)
+    solution = certified(task)
     allowed = accuracy * workload.constants.lipschitz(2.0) * workload.constants.diameter(2.0)
-    if not found.gap <= allowed:
-        raise InvalidInput(f"the minimiser is certified to {found.gap:.3g} only, {allowed:.3g} is asked for")
+    if not solution.gap <= allowed:
+        raise InvalidInput(f"the minimiser is certified to {solution.gap:.3g} only, {allowed:.3g} is asked for")
     trials = max(len(sample.values), len(sample.weights), len(centre))
-    return np.broadcast_to(found.point, (trials, workload.constants.d))
+    return np.broadcast_to(solution.point, (trials, workload.constants.d))

@@ -369,5 +369,5 @@ class MinibatchSGD(Accelerated):
         """The last iterate, (trials, d); halted trials return the start."""
         (row,) = run.schedule.phases
         centre = np.array(np.broadcast_to(start, (run.trials, start.shape[-1])))
-        found = self.descend(run, row, workload, data, centre)
-        return np.where(run.active[:, None], found, centre)
+        values = self.descend(run, row, workload, data, centre)
+        return np.where(run.active[:, None], values, centre)

@@ -77,8 +77,8 @@ class StronglyConvex(Algorithm[Round]):
 
     def feasible(self, problem: Problem, n: int) -> bool:
         """Whether the first round, the smallest, is."""
-        found = self.sizes(n)
-        return bool(found) and self.inner.feasible(problem, found[0])
+        chosen = self.sizes(n)
+        return bool(chosen) and self.inner.feasible(problem, chosen[0])
 
     def schedule(self, problem: Problem, n: int) -> Schedule[Round]:
         self.privacy_budget(problem)
@@ -86,8 +86,8 @@ class StronglyConvex(Algorithm[Round]):
         mu, c = self.modulus(problem), problem.constants
         if not self.feasible(problem, n):
             least = smallest_users(lambda size: self.feasible(problem, size), n)
-            found = self.sizes(n)
-            got = f"a first round of {found[0] if found else 0:,} users at n = {n:,}"
+            chosen = self.sizes(n)
+            got = f"a first round of {chosen[0] if chosen else 0:,} users at n = {n:,}"
             raise Infeasible(self.label, "a first round that is feasible for user_level/alg-3", got, least)
         rounds: list[Round] = []
         start, radius = 0, c.diameter(2.0)

@@ -77,17 +77,17 @@ class Arguments:
 
     def stale(self) -> list[str]:
         """Arguments of another formula than stands there, of no mutant, or of what none can be equivalent."""
-        found = list(self.broken)
+        entries = list(self.broken)
         for (label, said), each in self.written.items():
             claim = self.catalogue.claims.get(label)
             mutants = {} if claim is None else {m.said: m for m in claims.of_claim(claim)}
             if said not in mutants:
-                found.append(f"{each.place} argues of {label}, {said}, which is no wrong form of it")
+                entries.append(f"{each.place} argues of {label}, {said}, which is no wrong form of it")
             elif mutants[said].operator in (claims.UP, claims.DOWN):
-                found.append(f"{each.place} argues that {label} {said} is {label}, which no bound but 0 is")
+                entries.append(f"{each.place} argues that {label} {said} is {label}, which no bound but 0 is")
             elif each.state != (state := self._state(label)):
-                found.append(f"{each.place} argues of {label} as it was; if it still is so, write ({state})")
-        return found
+                entries.append(f"{each.place} argues of {label} as it was; if it still is so, write ({state})")
+        return entries
 
     def _argued(self, mutation: Mutation) -> str:
         claim = self.catalogue.claims[mutation.target]

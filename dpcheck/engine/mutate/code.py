@@ -226,9 +226,9 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
 def _function(module: types.ModuleType, qualified: str) -> types.FunctionType:
     """The living function of that name, below its decorators."""
     *outer, last = qualified.split(".")
-    found: Any = vars(functools.reduce(getattr, outer, module))[last]
-    while not isinstance(found, types.FunctionType) or hasattr(found, "__wrapped__"):
-        found = next(
-            getattr(found, name) for name in ("__wrapped__", "__func__", "fget", "func") if hasattr(found, name)
+    first: Any = vars(functools.reduce(getattr, outer, module))[last]
+    while not isinstance(first, types.FunctionType) or hasattr(first, "__wrapped__"):
+        first = next(
+            getattr(first, name) for name in ("__wrapped__", "__func__", "fget", "func") if hasattr(first, name)
         )
-    return found
+    return first

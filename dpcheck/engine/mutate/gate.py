@@ -62,22 +62,22 @@ class Passed:
 
 
 def passed(
-    trials: Trials, table: Table, found: Sequence[Mutation], *, size: int, seed: int, until: float | None
+    trials: Trials, table: Table, mutations: Sequence[Mutation], *, size: int, seed: int, until: float | None
 ) -> Passed:
     """Tries the drawn ones first, on the check that noticed them; what it does not notice any more, on all."""
-    targets = {(each.family, each.target) for each in found}
+    targets = {(each.family, each.target) for each in mutations}
     edited = {target for target in targets if trials.states.of(*target) != table.states.get(target)}
     known = {trial.key: trial for trial in table.all()}
     alike = Counter(
-        each.key for each in found
+        each.key for each in mutations
     )  # two of one key, of which one may be noticed, are told apart by nothing
     able = [
         each
-        for each in found
+        for each in mutations
         if (each.family, each.target) not in edited and alike[each.key] == 1 and _was_noticed(known.get(each.key))
     ]
     drawn = random.Random(seed).sample(sorted(able, key=lambda each: each.key), min(size, len(able)))
-    changed = [each for each in found if (each.family, each.target) in edited]
+    changed = [each for each in mutations if (each.family, each.target) in edited]
     random.Random(seed).shuffle(changed)
     changed.sort(key=lambda each: each.family != "null")  # and so the nulls first
     every = [*drawn, *changed]

@@ -54,11 +54,11 @@ ANSWERS: dict[str, Answer] = {
 
 def of_algorithms(kinds: Iterable[type[Algorithm[Any]]]) -> list[Mutation]:
     """The nulls of each; what several of them share is changed once."""
-    found: dict[str, Mutation] = {}
+    by_name: dict[str, Mutation] = {}
     for kind in kinds:
         for mutation in of_algorithm(kind):
-            found.setdefault(mutation.where or mutation.key, mutation)
-    return list(found.values())
+            by_name.setdefault(mutation.where or mutation.key, mutation)
+    return list(by_name.values())
 
 
 def of_algorithm(kind: type[Algorithm[Any]]) -> Iterator[Mutation]:

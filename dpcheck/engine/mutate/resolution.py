@@ -86,7 +86,7 @@ def resolutions(
     """Of every claim with an explicit bound, in the order given. What a check cannot carry out counts as unnoticed."""
     explicit = [claim for claim in claims if claim.explicit is not None and claim.relation in ("<=", ">=", "=")]
     searches = [_Search(claim, up) for claim in explicit for up in (True, False)]
-    while batch := [(search, *found) for search in searches if (found := search.following) is not None]:
+    while batch := [(search, *following) for search in searches if (following := search.following) is not None]:
         mutants = [scaled(search.claim, factor if search.up else 1 / factor) for search, factor, _ in batch]
         of = {mutant.key: each for mutant, each in zip(mutants, batch, strict=True)}
         for trial in trials.run(mutants, only={key: asked for key, (_, _, asked) in of.items() if asked}):

@@ -53,13 +53,13 @@ def idle(
     trials: Trials, claims: Sequence[Claim], told: Callable[[str], None] = lambda key: None
 ) -> dict[str, tuple[str, ...]]:
     """Check -> bounds that it reads, and whose change by a millionth changes nothing of what it says."""
-    found: dict[str, list[str]] = {}
+    by_check: dict[str, list[str]] = {}
     explicit = [claim for claim in claims if claim.explicit is not None]
     for mutation, checks in trials.unmoved([scaled(claim, NUDGE) for claim in explicit]):
         told(mutation.key)
         for check in checks:
-            found.setdefault(check, []).append(mutation.target)
-    return {check: tuple(sorted(labels)) for check, labels in sorted(found.items())}
+            by_check.setdefault(check, []).append(mutation.target)
+    return {check: tuple(sorted(labels)) for check, labels in sorted(by_check.items())}
 
 
 def declared(check: Check) -> str:

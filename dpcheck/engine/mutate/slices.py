@@ -82,7 +82,7 @@ class Slices:
         return [
             check
             for check in checks
-            if (found := self.of(check)).definitions & places or found.files & files or any(map(found.reads, labels))
+            if (known := self.of(check)).definitions & places or known.files & files or any(map(known.reads, labels))
         ]
 
     def of(self, check: Check) -> Slice:

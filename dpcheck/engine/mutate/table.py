@@ -91,8 +91,8 @@ class Table:
 
     def said(self, label: str) -> str:
         """What stands beside the verdicts of a label; "" where nothing is known."""
-        found = self.resolutions.get(label)
-        parts = [] if found is None else [str(found) if found.up_by or found.down_by or label in self.heard else UNREAD]
+        known = self.resolutions.get(label)
+        parts = [] if known is None else [str(known) if known.up_by or known.down_by or label in self.heard else UNREAD]
         parts += [sentence(self.of(label))]
         return "; ".join(part for part in parts if part)
 
@@ -123,9 +123,9 @@ class Table:
                 if stands(*key, {check for trial in trials for check in (trial.by, *trial.blind)})
             },
             resolutions={
-                label: found
-                for label, found in self.resolutions.items()
-                if stands("claim", label, (found.up_by, found.down_by))
+                label: resolution
+                for label, resolution in self.resolutions.items()
+                if stands("claim", label, (resolution.up_by, resolution.down_by))
             },
         )
 
@@ -146,7 +146,7 @@ class Table:
 
         self.trials = {key: trials for key, trials in self.trials.items() if known(key)}
         self.states = {key: state for key, state in self.states.items() if known(key)}
-        self.resolutions = {label: found for label, found in self.resolutions.items() if label in claims}
+        self.resolutions = {label: resolution for label, resolution in self.resolutions.items() if label in claims}
         self.watched = {id: found for id, found in self.watched.items() if id in checks}
         self.idle = {id: labels for id, labels in self.idle.items() if id in checks}
 
@@ -170,10 +170,10 @@ class Table:
 
     def _take(self, row: Mapping[str, Any]) -> None:
         if "sample" in row:
-            found = SampleOfMutants(**row["sample"])
-            _texts(found.paper, found.family, found.size)
-            _numbers(found.drawn, found.of, 0 if found.seed is None else found.seed)
-            self.samples[found.paper, found.family] = found
+            mutants = SampleOfMutants(**row["sample"])
+            _texts(mutants.paper, mutants.family, mutants.size)
+            _numbers(mutants.drawn, mutants.of, 0 if mutants.seed is None else mutants.seed)
+            self.samples[mutants.paper, mutants.family] = mutants
         elif "check" in row:
             (state,), (seconds,) = _texts(row.get("state", "")), _numbers(row.get("seconds", 0.0))
             seen = Watched(_texts(*row["reads"]), state, seconds, row.get("dear") is True)
@@ -189,12 +189,19 @@ class Table:
         bound = {**row["bound"]}
         for name in ("up", "down"):
             bound[name] = math.inf if bound[name] is None else float(bound[name])
-        found = Resolution(**bound)
-        _texts(found.label, found.relation, found.up_by, found.down_by, found.up_how, found.down_how)
-        if not (found.up >= 1 and found.down >= 1):
-            raise InvalidInput(f"factors of {found.up:g} and {found.down:g}, which are at least 1")
-        self.resolutions[found.label] = found
-        self._stood(("claim", found.label), row)
+        resolution = Resolution(**bound)
+        _texts(
+            resolution.label,
+            resolution.relation,
+            resolution.up_by,
+            resolution.down_by,
+            resolution.up_how,
+            resolution.down_how,
+        )
+        if not (resolution.up >= 1 and resolution.down >= 1):
+            raise InvalidInput(f"factors of {resolution.up:g} and {resolution.down:g}, which are at least 1")
+        self.resolutions[resolution.label] = resolution
+        self._stood(("claim", resolution.label), row)
 
     def _take_target(self, row: Mapping[str, Any]) -> None:
         family, target = _texts(row["family"], row["target"])
@@ -218,12 +225,12 @@ class Table:
         self.states |= {target: state} if state else {}
 
     def text(self) -> str:
-        rows: list[dict[str, Any]] = [{"sample": vars(found)} for _, found in sorted(self.samples.items())]
+        rows: list[dict[str, Any]] = [{"sample": vars(sample)} for _, sample in sorted(self.samples.items())]
         for key in sorted(self.states.keys() | self.trials.keys()):
             row = {"family": key[0], "target": key[1], "state": self.states.get(key, "")}
             rows.append({**row, **_tried(self.trials[key])} if key in self.trials else row)
-        for label, found in sorted(self.resolutions.items()):
-            rows.append({"bound": found.plain(), "state": self.states.get(("claim", label), "")})
+        for label, resolution in sorted(self.resolutions.items()):
+            rows.append({"bound": resolution.plain(), "state": self.states.get(("claim", label), "")})
         for check, seen in sorted(self.watched.items()):
             idle = {"idle": list(self.idle[check])} if check in self.idle else {}
             rows.append({"check": check, **seen.plain(), **idle})
@@ -326,8 +333,8 @@ def rates(found: Table) -> Rates:
 
 def below(trials: Iterable[Trial], known: Rates) -> list[str]:
     """Where less is noticed than is likely under known rates."""
-    found = [
+    entries = [
         (paper, family, unlikely(row, known.get(paper, {}).get(family, {}).get("noticed", 0.0)))
         for (paper, family), row in counted(trials).items()
     ]
-    return [f"{paper} {family}: {said}" for paper, family, said in found if said]
+    return [f"{paper} {family}: {said}" for paper, family, said in entries if said]

@@ -109,12 +109,12 @@ def _stop(signum: int, frame: FrameType | None) -> None:
 
 
 @contextlib.contextmanager
-def _reading(found: set[str]) -> Iterator[None]:
+def _reading(words: set[str]) -> Iterator[None]:
     plain = Claim.__getattribute__
 
     def watched(self: Claim, name: str) -> Any:
         if name in FIELDS:
-            found.add(plain(self, "label"))
+            words.add(plain(self, "label"))
         return plain(self, name)
 
     Claim.__getattribute__ = watched  # type: ignore[method-assign, assignment]
@@ -125,20 +125,20 @@ def _reading(found: set[str]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _running(found: dict[str, set[int]], folders: tuple[str, ...]) -> Iterator[None]:
+def _running(by_name: dict[str, set[int]], folders: tuple[str, ...]) -> Iterator[None]:
     # What traces is not traced itself, so that no coverage of it is measured.
     def inside(frame: FrameType, event: str, argument: Any) -> Any:  # pragma: no cover
         if event == "line":
-            found[frame.f_code.co_filename].add(frame.f_lineno)
+            by_name[frame.f_code.co_filename].add(frame.f_lineno)
         return inside
 
     def called(frame: FrameType, event: str, argument: Any) -> Any:  # pragma: no cover
         name = frame.f_code.co_filename
         if not name.startswith(folders):
             if name.startswith(EVERYTHING):
-                found.setdefault(name, set()).add(frame.f_lineno)
+                by_name.setdefault(name, set()).add(frame.f_lineno)
             return None
-        found.setdefault(name, set()).add(frame.f_lineno)
+        by_name.setdefault(name, set()).add(frame.f_lineno)
         return inside
 
     before = sys.gettrace()

@@ -174,7 +174,7 @@ class Trials:
 
         Of a claim, all that bear on its label are among them; of the others as many as `limit` allows.
         """
-        found = [
+        traces = [
             trace
             for trace in self.traces.values()
             if trace.expected
@@ -182,15 +182,15 @@ class Trials:
             and (set(mutation.reads) & set(trace.reads) or any(trace.runs(*each) for each in mutation.lines))
         ]
         rank = ("measured", "derived", "transcribed")
-        found.sort(key=lambda t: (rank.index(strength(self.checks[t.check])), t.seconds, t.check))
+        traces.sort(key=lambda t: (rank.index(strength(self.checks[t.check])), t.seconds, t.check))
         total = 0.0
         chosen: list[str] = []
-        for trace in sorted(found, key=lambda t: t.seconds):
+        for trace in sorted(traces, key=lambda t: t.seconds):
             own = mutation.family == "claim" and mutation.target in self.checks[trace.check].labels
             total += 0.0 if own else trace.seconds
             if own or total <= self.limit or not chosen:
                 chosen.append(trace.check)
-        return [self.checks[trace.check] for trace in found if trace.check in chosen]
+        return [self.checks[trace.check] for trace in traces if trace.check in chosen]
 
     def again(
         self, mutations: Sequence[Mutation], earlier: Mapping[str, Trial], *, until: float | None = None
@@ -313,12 +313,12 @@ def _layout(name: str) -> str:
 @functools.lru_cache(maxsize=512)
 def _laid_out(source: bytes) -> str:
     codes = [compile(source, "", "exec", dont_inherit=True)]
-    found = []
+    lines = []
     while codes:
         code = codes.pop()
-        found.append(f"{code.co_qualname} {code.co_firstlineno} {code.co_linetable!r}")
+        lines.append(f"{code.co_qualname} {code.co_firstlineno} {code.co_linetable!r}")
         codes += [each for each in code.co_consts if isinstance(each, CodeType)]
-    return hashlib.sha256("\n".join(found).encode()).hexdigest()
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def _before(until: float | None, jobs: Iterator[T]) -> Iterator[T]:

@@ -95,8 +95,8 @@ def statistic(values: Array, quantile: float | None) -> Risk:
     trials = len(values)
     if quantile is None:
         return Risk(float(values.mean()), float(values.std(ddof=1) / math.sqrt(trials)), trials - 1)
-    found = risk.quantile_summary(values, quantile, 1.0)
-    return Risk(found["mean"], found["se"], trials - 1)
+    by_name = risk.quantile_summary(values, quantile, 1.0)
+    return Risk(by_name["mean"], by_name["se"], trials - 1)
 
 
 def admitted(engine: Engine, instance: Instance, trials: int, context: Context) -> Verdict:

@@ -78,8 +78,8 @@ class Works(BaseWorkload):
         return np.concatenate([work.loss(own, record[:1]) for work, own, record in self._parts(w, z)])
 
     def gradient(self, w: Array, z: Array) -> Array:
-        found = [(work.gradient(own, record[:1]), own.shape) for work, own, record in self._parts(w, z)]
-        return np.concatenate([np.broadcast_to(each, shape) for each, shape in found])
+        pairs = [(work.gradient(own, record[:1]), own.shape) for work, own, record in self._parts(w, z)]
+        return np.concatenate([np.broadcast_to(each, shape) for each, shape in pairs])
 
     def excess_risk(self, w: Array) -> Array:
         return np.concatenate([work.excess_risk(own) for work, own in self._parts(w)])
@@ -104,11 +104,11 @@ class Noise(Run[Any]):
 
     def _draw(self, release: Release, core: Array) -> Array:
         self._outer.transcript.entries.clear()  # nobody replays it
-        state, found = self._source().bit_generator.state, []
+        state, draws = self._source().bit_generator.state, []
         for own in np.split(core, self._members):
             self._source().bit_generator.state = state
-            found.append(super()._draw(release, own))
-        return np.concatenate(found)
+            draws.append(super()._draw(release, own))
+        return np.concatenate(draws)
 
     def subsample(self, name: str, block: Sample) -> Sample:
         return block

@@ -45,29 +45,29 @@ def pairs(claims: Iterable[Claim], checks: Iterable[Check], reasons: Iterable[Un
             for statement in {label.partition("@")[0] for label in check.labels}:
                 for name in _varied(check, check.conclude):
                     rows.setdefault((statement, name), []).append(check.id)
-    found = []
+    rate_pairs = []
     for statement, names in _orders(claims).items():
         for name in (name for name in VARIABLES if name in names):
             key = statement, name
-            found.append(RatePair(*key, tuple(rows.get(key, ())), "" if key in rows else said.get(key, "")))
-    return found
+            rate_pairs.append(RatePair(*key, tuple(rows.get(key, ())), "" if key in rows else said.get(key, "")))
+    return rate_pairs
 
 
 def _orders(claims: Iterable[Claim]) -> Mapping[str, set[str]]:
     """Statement -> names of the symbols in the orders of its readings."""
-    found: dict[str, set[str]] = {}
+    by_statement_label: dict[str, set[str]] = {}
     for claim in claims:
         own = claim.origin != "cited" and claim.relation != ">="
         if own and claim.order is not None and claim.measures in OF_RISK:
-            found.setdefault(claim.statement_label, set()).update(s.name for s in claim.order.free_symbols)
-    return found
+            by_statement_label.setdefault(claim.statement_label, set()).update(s.name for s in claim.order.free_symbols)
+    return by_statement_label
 
 
 def _varied(check: Check, row: Row) -> set[str]:
     """The variable of a row, and what takes several values among its series."""
-    found = {row.variable}
+    variables = {row.variable}
     for axis, given in check.grid.items():
         values = given.at("standard") if isinstance(given, BySize) else given
         named = [value._asdict() if hasattr(value, "_asdict") else {axis: value} for value in values]
-        found |= {name for name in named[0] if len({str(each[name]) for each in named}) > 1}
-    return found
+        variables |= {name for name in named[0] if len({str(each[name]) for each in named}) > 1}
+    return variables

@@ -113,8 +113,8 @@ class Row:
         """Of the claim; its module is named, not imported, for a harness serves every catalogue."""
         if isinstance(self.order, sp.Expr):
             return self.order
-        found: sp.Expr = getattr(importlib.import_module("dpcheck.engine.statements"), f"{form}_of")(self.order)
-        return found
+        expression: sp.Expr = getattr(importlib.import_module("dpcheck.engine.statements"), f"{form}_of")(self.order)
+        return expression
 
     def _stating(self) -> Against:
         """What the exponent is read from: the order; in δ, whose powers of log(1/δ) it hides, what R is divided by."""
@@ -133,21 +133,21 @@ class Row:
         cell = {name: value for name, value in _flat(cell).items() if name != "part"}
         self._refuse_rounding(cell)
         engine: Engine = self.engine.at(context.size) if isinstance(self.engine, BySize) else self.engine
-        found = self._worst(context, engine, cell, lambda one: one)
-        one = found.instance
+        worst = self._worst(context, engine, cell, lambda one: one)
+        one = worst.instance
         term = leading(self._bound(self._stating()), part, self.variable, one.at)
         wrong = {name: self._worst(context, engine, cell, mutant).risk for name, mutant in self.mutants.items()}
         works = [self.make(**cell, **member).work for member in self.family]
         return {
-            "risk": found.risk.value,
-            "error": found.risk.error,
-            "degrees": found.risk.degrees,
+            "risk": worst.risk.value,
+            "error": worst.risk.error,
+            "degrees": worst.risk.degrees,
             "bound": term.bound if self.against == "order" else self._explicit(one),
             "part": part,
             "term": str(term.expression),
             "exponent": term.exponent,
-            "member": named(found.member),
-            "ends": ", ".join(found.ends),
+            "member": named(worst.member),
+            "ends": ", ".join(worst.ends),
             "controls": controls(works, engine.quantile, mirrored=self.family.mirrored),
             "mutants": {name: [each.value, each.error, each.degrees] for name, each in wrong.items()},
             **_spent(one),
@@ -176,12 +176,12 @@ class Row:
                     break
                 instances = [instance for _, instance in some]
                 if isinstance(engine, SharedNoise):
-                    found = engine.together(instances, context.seed, *key, pilot=True)
+                    risks = engine.together(instances, context.seed, *key, pilot=True)
                 else:
-                    found = [engine(instances[0], context.seed, *key, named(some[0][0]), pilot=True)]
+                    risks = [engine(instances[0], context.seed, *key, named(some[0][0]), pilot=True)]
                 # Where no member is lucky, none has to be run again.
-                drawn = found[0].degrees > 0 and not isinstance(engine, SharedNoise)
-                tried.extend(PilotedMember(risk.value, drawn, *one) for one, risk in zip(some, found, strict=True))
+                drawn = risks[0].degrees > 0 and not isinstance(engine, SharedNoise)
+                tried.extend(PilotedMember(risk.value, drawn, *one) for one, risk in zip(some, risks, strict=True))
             return max(tried, key=lambda each: each.risk)
 
         def afresh(one: PilotedMember, purpose: str) -> Risk:
@@ -212,23 +212,23 @@ class Row:
     def judge(self, name: str, rows: Sequence[tuple[Cell, Mapping[str, Any]]], failure_probability: float) -> Verdict:
         """One series: its word, and the row of the table."""
         rows = sorted(rows, key=lambda row: float(row[0][self.variable]))
-        found = [each for _, each in rows]
+        chosen_rows = [each for _, each in rows]
         at = [float(cell[self.variable]) for cell, _ in rows]
 
         def fitted(risks: Sequence[Sequence[float]]) -> Rate:
             values, errors, degrees = np.asarray(risks, dtype=float).T
-            bounds = np.array([each["bound"] for each in found], dtype=float)
+            bounds = np.array([each["bound"] for each in chosen_rows], dtype=float)
             return rate(Series(self.variable, np.array(at), values, errors, degrees, bounds), failure_probability)
 
-        algorithm = fitted([(each["risk"], each["error"], each["degrees"]) for each in found])
-        others = {control: fitted([(each["controls"][control], 0.0, 0) for each in found]) for control in NAMES}
-        others |= {mutant: fitted([each["mutants"][mutant] for each in found]) for mutant in self.mutants}
+        algorithm = fitted([(each["risk"], each["error"], each["degrees"]) for each in chosen_rows])
+        others = {control: fitted([(each["controls"][control], 0.0, 0) for each in chosen_rows]) for control in NAMES}
+        others |= {mutant: fitted([each["mutants"][mutant] for each in chosen_rows]) for mutant in self.mutants}
         told = {other: _told(algorithm, its, other in self.mutants) for other, its in others.items()}
-        edges = [f"{each['member']} at {x:.4g}" for x, each in zip(at, found, strict=True) if each["ends"]]
+        edges = [f"{each['member']} at {x:.4g}" for x, each in zip(at, chosen_rows, strict=True) if each["ends"]]
         word: Word = "void" if edges else "blind" if not all(told.values()) else algorithm.word
-        table = _table(self, name, at, found, algorithm, word, told)
+        table = _table(self, name, at, chosen_rows, algorithm, word, told)
         points = [
-            *_points(at, algorithm, name or ALGORITHM, [each["error"] / each["bound"] for each in found]),
+            *_points(at, algorithm, name or ALGORITHM, [each["error"] / each["bound"] for each in chosen_rows]),
             *(point for other, its in others.items() for point in _points(at, its, _joined(other, name))),
         ]
         said = _sentence(self.variable, table, edges, told)
@@ -279,12 +279,12 @@ def _told(algorithm: Rate, other: Rate, mutant: bool) -> str:
 
 
 def _table(
-    row: Row, name: str, at: Sequence[float], found: Sequence[Mapping[str, Any]], rate: Rate, word: Word,
+    row: Row, name: str, at: Sequence[float], by_names: Sequence[Mapping[str, Any]], rate: Rate, word: Word,
     told: Mapping[str, str],
 ) -> dict[str, float | int | str | bool]:  # fmt: skip
     """The row of the scaling table; the exponent is the stated one plus the slope of R/bound."""
-    last, spent = found[-1], max(found, key=lambda each: each[CERTIFIED])
-    stated = sum(each["exponent"] for each in found) / len(found)
+    last, spent = by_names[-1], max(by_names, key=lambda each: each[CERTIFIED])
+    stated = sum(each["exponent"] for each in by_names) / len(by_names)
     apart = {kind: ", ".join(other for other, by in told.items() if by == kind) for kind in ("exponent", "level", "")}
     return {
         "series": name,

@@ -70,11 +70,11 @@ def power_of(term: sp.Expr, variable: str, at: Mapping[str, float]) -> float:
     if variable in BY_LOGARITHM:
         return -math.log(1 / at[variable]) * local_exponent(term, variable, at)
     try:
-        found = Order.of(term)
+        known = Order.of(term)
     except InvalidInput:  # p - 1 in a factor: its value is a constant
-        found = Order.of(term.subs({s: at[s.name] for s in term.free_symbols if s.name != variable}))
-    if found.kind != "monomial":
+        known = Order.of(term.subs({s: at[s.name] for s in term.free_symbols if s.name != variable}))
+    if known.kind != "monomial":
         return local_exponent(term, variable, at)
-    powers = {symbol.name: exponent for symbol, exponent in found.powers}
+    powers = {symbol.name: exponent for symbol, exponent in known.powers}
     exponent = sp.sympify(powers.get(variable, 0))
     return float(exponent.subs({s: at[s.name] for s in exponent.free_symbols}))

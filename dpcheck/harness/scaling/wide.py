@@ -97,9 +97,9 @@ def _begun(G: Array, sampling: Array) -> Array:
     """The centre is x, and the sample's minimiser is new."""
     pick = np.eye(5)[[X, X, X, B, B]]
     pick[Z] = 0
-    found = pick @ G @ pick.T
-    found[:, Z, Z] = sampling
-    return np.asarray(found)
+    value = pick @ G @ pick.T
+    value[:, Z, Z] = sampling
+    return np.asarray(value)
 
 
 def _stage(G: Array, steps: int, step_at: Callable[[float], Step], radius: float, grain: int) -> Array:
