@@ -249,7 +249,8 @@ def _show(result: AuditResult, store: Path, as_json: bool, shrunk: Shrunk | None
         return
     click.echo(str(result))
     if result.mode == "anytime":
-        click.echo(f"  {'go on':<12} the same command with --resume and a larger --max-samples; kept in {shown(store)}")
+        more = "the same command with --resume; beyond the runs that it asked for, with a larger --max-samples, too"
+        click.echo(f"  {'go on':<12} {more}; kept in {shown(store)}")
     if saved is not None:
         click.echo(f"  {'reproduce':<12} dpcheck verify {saved}")
     if shrunk is not None:

@@ -109,7 +109,7 @@ def _judged(result: AuditResult, settings: sessions.Settings, folder: pathlib.Pa
     if result.outcome is Outcome.REFUTED:
         message, saved = _explained(result, folder)
         again = "; it failed before, and nothing it depends on was changed" if settings.replayed == "again" else ""
-        return message.replace("\n", f"{again}\n", 1), saved
+        return message.replace(".\n", f"{again}.\n", 1), saved
     if result.dependence:
         return f"nothing can be concluded: {result.reason()}", ""
     if least is not None and not result.detectable_epsilon <= least:
