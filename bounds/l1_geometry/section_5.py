@@ -238,6 +238,7 @@ thm_9_noise = thm_9.as_read(
     "Theorem 9 with L²/λ and the logarithm of its noise",
     "The rate of `@corrected` with log(n/δ), which is in the noise of every selection, in place of log(1/δ).",
     origin="ours",
+    quantity="excess risk, with the logarithm of the noise",
     measures="",
     order=L**2 / lambda_ * (sp.log(d) * LN**2 / n + (LOG_ND * sp.log(m) * LN**2 / (n * epsilon)) ** sp.Rational(4, 3)),
 )
