@@ -351,6 +351,7 @@ RESTARTED: Mapping[str, Any] = {
     "family": Family.of(mirrored=True, curvature=geometric(1.0, 2.0, 3)),
     "engine": Averages(),
     "mutants": {"no restarts": one_run},
+    "since": "standard",
 }
 
 
