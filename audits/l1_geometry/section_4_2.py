@@ -134,6 +134,7 @@ SHALLOW = records("concentrated", DEEP[-1], d=1024, epsilon=BUDGET)
 @scaling(
     "l1_geometry/thm-7@private", variable="n", part="private", family=SLOPES, engine=Selections(), mutants=WRONG_TREES,
     whole=lambda n: leaves("concentrated", n=n, d=1024, epsilon=1e-12),
+    since="standard",
     sizes=[records("concentrated", T, d=1024, epsilon=1e-12) for T in DEEP],
 )  # fmt: skip
 def exact_risk_without_shuffling_in_n(*, n: int, slope: float) -> Instance:
@@ -144,7 +145,7 @@ def exact_risk_without_shuffling_in_n(*, n: int, slope: float) -> Instance:
 @scaling(
     "l1_geometry/thm-7@private", variable="epsilon", part="private", family=SLOPES, engine=Selections(),
     mutants=WRONG_TREES, whole=lambda epsilon: leaves("concentrated", n=SHALLOW, d=1024, epsilon=epsilon),
-    sizes=[BUDGET / HALVED**k for k in (6, 4, 2, 0)],
+    since="standard", sizes=[BUDGET / HALVED**k for k in (6, 4, 2, 0)],
 )  # fmt: skip
 def exact_risk_without_shuffling_in_epsilon(*, epsilon: float, slope: float) -> Instance:
     """The same over epsilon: T falls from ten to four."""

@@ -15,7 +15,7 @@ from dpcheck.algorithms.l1_geometry import LocalizedMirrorDescent, StronglyConve
 from dpcheck.algorithms.l1_geometry.localized import DescentPhase
 from dpcheck.algorithms.l1_geometry.reductions import Restart
 from dpcheck.asymptotics import Regime, compare, verify
-from dpcheck.checks import Context, check, unchecked
+from dpcheck.checks import Context, by_size, check, unchecked
 from dpcheck.engine.catalogue import claim
 from dpcheck.errors import InvalidInput
 from dpcheck.harness import runtime
@@ -118,10 +118,12 @@ restarted_descent = unchecked(
 )
 
 
-@check("l1_geometry/thm-8@derived", kind="runtime", grid={"d": (4, 64), "epsilon": (0.1, 1.0)})
+@check(
+    "l1_geometry/thm-8@derived", kind="runtime", grid={"d": (4, 64), "epsilon": by_size([0.1], [0.1, 1.0])},
+)  # fmt: skip
 def gradients_of_the_restarted_descent(context: Context, *, d: int, epsilon: float) -> Verdict:
     """Planned gradients of all runs, n up to 2^40, against the count with constants; one run at n = 2^10 asks for what
-    is planned.
+    is planned, from size standard on.
     """
     inner, verdicts = LocalizedMirrorDescent(batch_rule="gradients"), []
     algorithm, told = StronglyConvexReduction(inner=inner, weight=1.0), problem(linear(d), ApproxDP(epsilon, 1e-5))
@@ -242,6 +244,7 @@ RESTARTED: Mapping[str, Any] = {
     "family": Family.of(mirrored=True, curvature=geometric(1.0, 2.0, 3)),
     "engine": Averages(),
     "mutants": {"no restarts": one_run},
+    "since": "standard",
 }
 
 
