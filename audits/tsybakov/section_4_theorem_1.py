@@ -458,7 +458,8 @@ class WideClips(LocalisedClipped):
 WRONG_WEIGHTS = {"λ times n^(1/8)": instead(Heavy), "C times n^(1/8)": instead(WideClips)}
 NOISY = Simulated(noisy_phases, 3200)
 EVERY_LOSS = functools.partial(
-    scaling, "tsybakov/thm-1@every-loss", part="private", family=TILTS, engine=NOISY, mutants=WRONG_WEIGHTS
+    scaling, "tsybakov/thm-1@every-loss", part="private", family=TILTS, engine=NOISY, mutants=WRONG_WEIGHTS,
+    since="standard",
 )  # fmt: skip
 
 
@@ -469,8 +470,7 @@ def noisy(n: int, tilt: float, k: float, epsilon: float, delta: float = FAR_BELO
 
 
 @EVERY_LOSS(
-    variable="n", series={"k": by_size((2.0,), (2.0, 4.0))},
-    sizes=by_size(powers(2, range(48, 73, 12)), powers(2, range(48, 73, 4))),
+    variable="n", series={"k": (2.0, 4.0)}, sizes=powers(2, range(48, 73, 4)),
 )  # fmt: skip
 def noisy_steps_risk(*, n: int, tilt: float, k: float) -> Instance:
     """The mean excess risk in n, the worst over linear losses of every tilt: -1/2 and -3/4, but for its logarithm."""
@@ -478,21 +478,20 @@ def noisy_steps_risk(*, n: int, tilt: float, k: float) -> Instance:
 
 
 @EVERY_LOSS(
-    variable="epsilon", series={"k": by_size((2.0,), (2.0, 4.0))},
-    sizes=by_size(powers(2, range(-52, -35, 8)), powers(2, range(-52, -35, 4))),
+    variable="epsilon", series={"k": (2.0, 4.0)}, sizes=powers(2, range(-52, -35, 4)),
 )  # fmt: skip
 def noisy_steps_risk_in_epsilon(*, epsilon: float, tilt: float, k: float) -> Instance:
     """The same in epsilon, at n = 2^72."""
     return noisy(2**72, tilt, k, epsilon)
 
 
-@EVERY_LOSS(variable="delta", sizes=FAILING, series={"k": by_size((2.0,), (2.0, 4.0))})
+@EVERY_LOSS(variable="delta", sizes=FAILING, series={"k": (2.0, 4.0)})
 def noisy_steps_risk_in_delta(*, delta: float, tilt: float, k: float) -> Instance:
     """The same in the promised delta: 1/4 and 3/8 in log(1/delta)."""
     return noisy(2**72, tilt, k, 2.0**-44, delta)
 
 
-@check("tsybakov/thm-1@every-loss", kind="accuracy", grid={"epsilon": (0.5, 10.0), "tilt": (0.05, 0.5)},
+@check("tsybakov/thm-1@every-loss", kind="accuracy", grid={"epsilon": by_size((), (0.5, 10.0)), "tilt": (0.05, 0.5)},
        expect="consistent")  # fmt: skip
 def noisy_steps_in_closed_form(context: Context, *, epsilon: float, tilt: float) -> Verdict:
     """The law of the phases that these rates rest on, against runs step by step on drawn records, n = 2^9."""

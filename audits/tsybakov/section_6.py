@@ -242,8 +242,9 @@ def corner(epsilon: float, delta: float) -> int:
 
 
 @check(
-    "tsybakov/alg-6@placed", kind="privacy", grid={"epsilon": (0.25, 0.1, 0.01), "delta": (math.exp(-1), 1e-5, 1e-12)}
-)
+    "tsybakov/alg-6@placed", kind="privacy",
+    grid={"epsilon": by_size((0.25,), (0.25, 0.1, 0.01)), "delta": (math.exp(-1), 1e-5, 1e-12)},
+)  # fmt: skip
 def drawn_places_are_private(context: Context, *, epsilon: float, delta: float) -> Verdict:
     """The algorithm's own noise, from one batch to the most that are spoken of: a closed bound on delta(epsilon) for
     every adaptive use, and from below the exact curve of one odd record among zeros."""

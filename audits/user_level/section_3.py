@@ -222,7 +222,7 @@ SAMPLED_SIZES = {
 
 @check(
     "user_level/thm-3-1@sampled", kind="privacy",
-    grid={"size": by_size(tuple(SAMPLED_SIZES)[:2], tuple(SAMPLED_SIZES))},
+    grid={"size": by_size(tuple(SAMPLED_SIZES)[:1], tuple(SAMPLED_SIZES))},
 )  # fmt: skip
 def account_of_sampled_phases(context: Context, *, size: str) -> Verdict:
     """Every phase is truly sampled, and the account keeps the promise; how much less noise on the means it would still
