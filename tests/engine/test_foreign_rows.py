@@ -354,10 +354,12 @@ def test_a_row_speaks_only_once_it_was_read(project: Make, tmp_path: Path) -> No
 
 
 def test_an_unread_row_is_held_against_the_rules(project: Make, tmp_path: Path) -> None:
-    honest, forged = of_lemma(holds("honest", "exact"), size="smoke"), of_lemma(accused("toy/lem-2", found="nan"))
+    found = catalogue.load(project())
+    honest = of_lemma(holds("honest", "exact"), size="smoke")
+    forged = replace(honest, kind="risk", sources=found.fingerprint(found.checks[honest.check]))
     texts = (json.dumps(each.to_dict()) for each in (honest, forged))
-    chosen, refused = stored_rows(catalogue.load(project()), tmp_path / "store.db", *texts)
-    assert chosen[honest.check].record.verdict.reason == "honest"
+    chosen, refused = stored_rows(found, tmp_path / "store.db", *texts)
+    assert chosen[honest.check].record.kind == "privacy"
     assert len(refused) == 1
 
 
