@@ -353,6 +353,16 @@ def test_a_row_speaks_only_once_it_was_read(project: Make, tmp_path: Path) -> No
     assert ["cells is -1" in each.reason for each in refused] == [True]
 
 
+def test_an_unread_row_is_held_against_the_rules(project: Make, tmp_path: Path) -> None:
+    found = catalogue.load(project())
+    honest = of_lemma(holds("honest", "exact"), size="smoke")
+    forged = replace(honest, kind="risk", sources=found.fingerprint(found.checks[honest.check]))
+    texts = (json.dumps(each.to_dict()) for each in (honest, forged))
+    chosen, refused = stored_rows(found, tmp_path / "store.db", *texts)
+    assert chosen[honest.check].record.kind == "privacy"
+    assert len(refused) == 1
+
+
 def test_rows_that_do_not_even_look_like_records_are_named(project: Make, tmp_path: Path) -> None:
     texts = ["{", "[]", "[" * 100_000, "1" * 5_000, json.dumps({**record().to_dict(), "size": "huge"})]
     chosen, refused = stored_rows(catalogue.load(project()), tmp_path / "store.db", *texts)
