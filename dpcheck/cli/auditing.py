@@ -421,6 +421,7 @@ def mutants_command(
         left = len(chosen) - written
         click.echo(f"{count(written, 'mechanism')} in {exported}; {left} have no known pair of laws and stay here")
         finish(catalogue, Exit.EXPECTED)
+        return
     trials = {}
     for trial in mutation.run(catalogue, chosen, size=size, seed=seed, workers=workers, repeat=repeat):
         trials[trial.mutant] = trial

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpcheck.cli.common import also_option, catalogue_of, echo_json, finish, json_option, root_option, table
-from dpcheck.cli.planning import claims_of, figure, setting_of, setting_options
+from dpcheck.cli.planning import claims_of, figure, opened, setting_of, setting_options
 from dpcheck.errors import InvalidInput, UnknownLabel
 
 if TYPE_CHECKING:
@@ -232,9 +232,10 @@ def compare_bounds_command(
     if trials < 2:
         raise click.BadParameter(f"must be >= 2, got {trials}", param_hint="--trials")
     setting = setting_of(**options)
-    claims = claims_of(root, dict.fromkeys(label.partition("/")[0] for label in only or algorithms()), also)
+    catalogue = opened(root, also)
     if unknown := [label for label in only if label not in algorithms()]:
         raise UnknownLabel(unknown[0], algorithms())
+    claims = claims_of(catalogue, dict.fromkeys(label.partition("/")[0] for label in only or algorithms()))
     workload = None if measure is None else comparison.workload(measure, setting)
     if workload is not None:
         setting = setting.on(workload)

@@ -27,6 +27,7 @@ from dpcheck.errors import DpcheckError, Infeasible
 
 if TYPE_CHECKING:
     from dpcheck.claims import Claim
+    from dpcheck.engine.catalogue import Catalogue
     from dpcheck.engine.planning import AlgorithmPlan, ReleaseRow
     from dpcheck.engine.setting import Setting
     from dpcheck.interfaces import Family
@@ -154,11 +155,12 @@ def plan_command(
         known(algorithm)  # an unknown one is told before anything else
     setting = setting_of(**options)
     fields = dict(planning.parse(text) for text in settings)
+    catalogue = opened(root, also)  # without which an algorithm of one's own is not known
     try:
         names = planning.speaking_of(algorithm, setting, fields)
-        planned = planning.plan(algorithm, setting, fields, claims_of(root, names, also))
+        planned = planning.plan(algorithm, setting, fields, claims_of(catalogue, names))
     except Infeasible as error:
-        _infeasible(error, algorithm, setting, claims_of(root, [algorithm.partition("/")[0]], also), as_json)
+        _infeasible(error, algorithm, setting, claims_of(catalogue, [algorithm.partition("/")[0]]), as_json)
         return
     readings = [] if planned.privacy.keeps else planning.private_readings(algorithm, setting, fields)
     if as_json:
@@ -186,24 +188,27 @@ def _number(option: str, text: str) -> float:
         raise click.BadParameter(f"{text!r} is not a number", param_hint=option) from None
 
 
-def claims_of(root: str | None, names: Iterable[str], also: Sequence[str] = ()) -> list[Claim]:
-    """Claims that may speak of these labels, or papers, with their catalogue in force; a plan needs no content folder.
-
-    The claims of a paper that the root does not hold are those that dpcheck brings along.
-    """
-    from dpcheck.engine import fetching
-
-    names = list(names)
+def opened(root: str | None, also: Sequence[str] = ()) -> Catalogue | None:
+    """The catalogue, in force; none where no content folder is found, which a plan does not need, and says."""
     try:
-        catalogue = catalogue_of(root, also) if also else lazily(root)
-        own = catalogue.naming(names)
-        complain_of(catalogue)
-        return fetching.with_packaged(own, names)
+        return catalogue_of(root, also) if also else lazily(root)
     except DpcheckError as error:
         if root is not None:
             raise
         complain(f"no risk bounds: {error}")
+        return None
+
+
+def claims_of(catalogue: Catalogue | None, names: Iterable[str]) -> list[Claim]:
+    """Claims that may speak of these labels, or papers; those of a paper that it does not hold are dpcheck's own."""
+    from dpcheck.engine import fetching
+
+    if catalogue is None:
         return []
+    names = list(names)
+    own = catalogue.naming(names)
+    complain_of(catalogue)
+    return fetching.with_packaged(own, names)
 
 
 def _infeasible(error: Infeasible, label: str, setting: Setting, claims: Sequence[Claim], as_json: bool) -> None:

@@ -95,7 +95,8 @@ def run_command(
 
     part = _part(shard)
     computing = _backend(workers, timeout, memory, backend, scheduler)
-    named = [*also, *(argument for argument in what if Path(argument).exists())]
+    given = (*also, *(argument for argument in what if Path(argument).exists()))
+    named = list({Path(path).resolve(): path for path in given}.values())
     catalogue = catalogue_of(root, named) if named or not what else lazily(root)
     checks = catalogue.select(what)
     if what and not named:

@@ -36,6 +36,7 @@ class TestNew:
     def test_it_runs_green_and_its_rerun_line_works(self, cli: Cli, noisy: Path) -> None:
         said = cli("run", str(noisy)).stdout
         assert "every verdict as expected" in said
+        assert cli("run", str(noisy), "--also", str(noisy)).stdout.count("--also") == 1
         typed(cli, re.search(r"next: (dpcheck report .*)", said)[1])  # type: ignore[index]
         shown = cli("show", "noisy/thm-2", "--also", str(noisy)).stdout
         for part in ("bounds", "algorithms", "audits"):
