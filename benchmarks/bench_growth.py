@@ -1,7 +1,8 @@
 """CPU seconds of the commands that read everything, as checks and stored records grow, a tenth as many checks.
 
 `python benchmarks/bench_growth.py [RECORDS…]` prints a table and, from size to size, the power of the number with which
-the seconds grow: 1 is linear. Nothing is kept from one command to the next but the store.
+the seconds grow: 1 is linear. Nothing is kept from one command to the next but the store; "list again" is the second
+`list` of two that keep what they found out.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ COMMANDS: dict[str, Sequence[str]] = {
     "merge": (sys.executable, "-m", "dpcheck", "merge", ".dpcheck/store.db", "--store", "merged.db"),
 }
 
+AGAIN = "list again"
+
 
 def grown(root: Path, records: int) -> None:
     """A project of its own with a tenth as many checks as records, ten checks a statement."""
@@ -72,10 +75,10 @@ def grown(root: Path, records: int) -> None:
             store._add_record(record)
 
 
-def seconds(command: Sequence[str], root: Path) -> float:
-    """CPU seconds of a command and its children, user and system."""
+def seconds(command: Sequence[str], root: Path, cache: str = "") -> float:
+    """CPU seconds of a command and its children, user and system; `cache`: the folder of what is kept, "" for none."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    environment = {**os.environ, "DPCHECK_CACHE_DIR": "", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    environment = {**os.environ, "DPCHECK_CACHE_DIR": cache, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1, 6):
         raise RuntimeError(f"{' '.join(command)}: {done.stderr[-2000:]}")
@@ -84,7 +87,7 @@ def seconds(command: Sequence[str], root: Path) -> float:
 
 
 def main(sizes: Sequence[int]) -> None:
-    took: dict[str, list[float]] = {name: [] for name in COMMANDS}
+    took: dict[str, list[float]] = {name: [] for name in (*COMMANDS, AGAIN)}
     for records in sizes:
         with tempfile.TemporaryDirectory() as folder:
             begun = time.process_time()
@@ -94,6 +97,9 @@ def main(sizes: Sequence[int]) -> None:
             for name, command in COMMANDS.items():
                 took[name].append(seconds(command, Path(folder)))
                 print(f"  {name:12} {took[name][-1]:8.2f}", flush=True)
+            kept = [seconds(COMMANDS["list"], Path(folder), str(Path(folder, "cache"))) for _ in range(2)]
+            took[AGAIN].append(kept[-1])
+            print(f"  {AGAIN:12} {kept[-1]:8.2f}", flush=True)
     for name, values in took.items():
         powers = [
             f"{math.log(max(b, 1e-9) / a) / math.log(m / n):.2f}"

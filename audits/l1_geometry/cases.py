@@ -285,7 +285,7 @@ class Selections:
     quantile: float | None = None
 
     def __call__(self, instance: Instance, seed: int, *key: Any, pilot: bool = False) -> Risk:
-        work, rows = instance.work, instance.algorithm.schedule(instance.problem, instance.n).phases
+        work, rows = instance.work, tuple(instance.algorithm.phases(instance.problem, instance.n))
         unit, m = work.D / 2 * work.z[0], instance.algorithm.vertices(instance.problem)
         ahead = {row.scale: advantage(unit / row.scale, m) for row in rows}
         return Risk(unit * (1 - math.fsum(weight * ahead[row.scale] for weight, _, row in weights(rows))))
@@ -355,7 +355,7 @@ def records(noise: Noise, T: int, **at: Any) -> int:
 
 def deeper(one: Instance) -> Instance:
     """T half as deep again."""
-    return one.running(replace(one.algorithm, T=3 * len(one.algorithm.schedule(one.problem, one.n).phases) // 2))
+    return one.running(replace(one.algorithm, T=3 * len(tuple(one.algorithm.phases(one.problem, one.n))) // 2))
 
 
 def three_phases(one: Instance) -> Instance:

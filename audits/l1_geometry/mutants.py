@@ -62,11 +62,11 @@ def disjoint_phases(original, self, run, *rest):
     return one_after_the_other(original, self, run, *rest)
 
 
-@seeded("l1_geometry/alg-3", TreeFrankWolfe, "schedule")
+@seeded("l1_geometry/alg-3", TreeFrankWolfe, "phases")
 def tree_half_noise(original, self, problem, n):
     """The noise that is right for the root at every leaf, though a right child subtracts two gradients."""
-    plan = original(self, problem, n)
-    return with_noise(plan, 1.0 if self.sensitivity == "printed" else 0.5, "scale")
+    factor = 1.0 if self.sensitivity == "printed" else 0.5
+    return (replace(row, scale=factor * row.scale) for row in original(self, problem, n))
 
 
 @seeded("l1_geometry/alg-3", Tree, "way")
@@ -90,10 +90,10 @@ def tree_late_steps(original, self, leaf):
     return original(self, leaf + 1)
 
 
-@seeded("l1_geometry/alg-3", TreeFrankWolfe, "schedule")
+@seeded("l1_geometry/alg-3", TreeFrankWolfe, "phases")
 def tree_noise_times_eight(original, self, problem, n):
     """Eight times the noise that Theorem 6 states: private, and useless."""
-    return with_noise(original(self, problem, n), 8.0, "scale")
+    return (replace(row, scale=8 * row.scale) for row in original(self, problem, n))
 
 
 @seeded("l1_geometry/alg-4", entropic, "eg_step")

@@ -134,6 +134,7 @@ SHALLOW = records("concentrated", DEEP[-1], d=1024, epsilon=BUDGET)
 @scaling(
     "l1_geometry/thm-7@private", variable="n", part="private", family=SLOPES, engine=Selections(), mutants=WRONG_TREES,
     whole=lambda n: leaves("concentrated", n=n, d=1024, epsilon=1e-12),
+    since="standard",
     sizes=[records("concentrated", T, d=1024, epsilon=1e-12) for T in DEEP],
 )  # fmt: skip
 def exact_risk_without_shuffling_in_n(*, n: int, slope: float) -> Instance:
@@ -144,7 +145,7 @@ def exact_risk_without_shuffling_in_n(*, n: int, slope: float) -> Instance:
 @scaling(
     "l1_geometry/thm-7@private", variable="epsilon", part="private", family=SLOPES, engine=Selections(),
     mutants=WRONG_TREES, whole=lambda epsilon: leaves("concentrated", n=SHALLOW, d=1024, epsilon=epsilon),
-    sizes=[BUDGET / HALVED**k for k in (6, 4, 2, 0)],
+    since="standard", sizes=[BUDGET / HALVED**k for k in (6, 4, 2, 0)],
 )  # fmt: skip
 def exact_risk_without_shuffling_in_epsilon(*, epsilon: float, slope: float) -> Instance:
     """The same over epsilon: T falls from ten to four."""
@@ -186,7 +187,7 @@ def scores_of_bent_losses(context: Context, *, T: int, beta: float) -> Verdict:
 
 @check(
     "l1_geometry/thm-7@private", kind="privacy", also=("l1_geometry/thm-7@concentrated",),
-    grid={"T": (1, 2, 4, 6), "beta": (0.05, 1.0, 50.0), "epsilon": (0.1, 1.0)},
+    grid={"T": by_size((1, 4), (1, 2, 4, 6)), "beta": (0.05, 1.0, 50.0), "epsilon": by_size((1.0,), (0.1, 1.0))},
 )  # fmt: skip
 def account_without_shuffling(context: Context, *, T: int, beta: float, epsilon: float) -> Verdict:
     """Every set of every phase, with the sensitivities of bent losses: rho is at most the stated one and the promise is

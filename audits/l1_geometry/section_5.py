@@ -1,4 +1,4 @@
-"""Section 5: strong convexity by restarts."""
+"""Section 5: strong convexity by restarts, Theorems 8 and 9."""
 
 from __future__ import annotations
 
@@ -11,59 +11,24 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from dpcheck.accounting import account
 from dpcheck.algorithms.l1_geometry import LocalizedMirrorDescent, StronglyConvexReduction, TreeFrankWolfe
 from dpcheck.algorithms.l1_geometry.localized import DescentPhase
 from dpcheck.algorithms.l1_geometry.reductions import Restart
 from dpcheck.asymptotics import Regime, compare, verify
-from dpcheck.checks import Context, check, unchecked
+from dpcheck.checks import Context, by_size, check, unchecked
 from dpcheck.engine.catalogue import claim
-from dpcheck.engine.settings import drawn, settings
-from dpcheck.engine.statements import bound_of
 from dpcheck.errors import InvalidInput
-from dpcheck.geometry import L1Ball
-from dpcheck.harness import risk, runtime
-from dpcheck.harness.budget import judge_account
-from dpcheck.harness.lines import Told
+from dpcheck.harness import runtime
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.relations import judged
-from dpcheck.harness.scaling import Family, Instance, Risk, Simulated, admitted, geometric, scaling, unmeasured
+from dpcheck.harness.scaling import Axis, Family, Instance, Risk, Shared, admitted, geometric, scaling, unmeasured
 from dpcheck.harness.symbolic import agree, proved
-from dpcheck.interfaces import Problem
+from dpcheck.interfaces import Array, Problem, Rng
 from dpcheck.privacy import ApproxDP, PureDP
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Verdict, combine, differs, holds
 
-from .cases import DELTA, DELTAS, LASSO, LIMIT, SMALL, OneRecord, instance, lasso, linear, problem
-from .lines import printed_phases, printed_tree
-from .restarted_trees import (
-    BEGINNING,
-    FAINT,
-    FEWEST,
-    INNER,
-    RECORDS,
-    SPENT,
-    SPENT_AT_FIRST,
-    UNLIKELY,
-    beginning,
-    restarted,
-    selections,
-)
-
-RUNS = {
-    "phases": "l1_geometry/proc-strongly-convex-reduction@runs",
-    "records": "l1_geometry/proc-strongly-convex-reduction@records",
-}
-settings_of_the_reduction = settings(
-    "l1_geometry/proc-strongly-convex-reduction",
-    {"as printed": RUNS, "smooth": RUNS},
-    beside={
-        "i": "the number of the run",
-        "first": "where its records begin",
-        "distance": "not in the paper; `distances_of_the_restarts` looks at it",
-    },
-    problems=drawn(n=(2**16, 2**36), extra={"strong_convexity": (0.1, 10)}),
-)
+from .cases import DELTA, DELTAS, LASSO, SMALL, OneRecord, instance, linear, problem, three_phases
 
 
 @check("l1_geometry/thm-8@literal", kind="risk", expect="refuted")
@@ -146,64 +111,6 @@ def _fixed_point(label: str) -> Verdict:
     return combine([holds(f"{said}the printed form, which is right where lambda >= c L/D", "symbolic"), over])
 
 
-@check(
-    "l1_geometry/proc-strongly-convex-reduction",
-    kind="risk",
-    also=("l1_geometry/thm-9@summed",),
-    grid={"inner": ("tree",)},
-    expect="undecided",
-)
-def restarts_on_the_lasso(context: Context, *, inner: str) -> Verdict:
-    """Restarted Algorithm 3 on the sign LASSO (modulus 1/d), optimistic distances: mean excess against the proved
-    bound.
-    """
-    algorithm = StronglyConvexReduction(
-        inner=TreeFrankWolfe(sensitivity="safe", T=1, budget="economical"), bound_dial=0.05
-    )
-    told, n = problem(LASSO, PureDP(1.0)), 4096
-    plan = algorithm.schedule(told, n)
-    used = sum(row.records for row in plan.phases)
-    if used >= n:
-        return differs(f"the runs read {used} of {n} records")
-    values = risk.excess_risks(algorithm, LASSO, told, n, context.scale(60, 400), context.seed, "restarts", inner)
-    bound = bound_of("l1_geometry/thm-9@summed", algorithm, told, n)
-    return risk.expectation(values, bound, context.failure_probability, limit=LIMIT, x=float(n), series=inner)
-
-
-@check("l1_geometry/proc-strongly-convex-reduction", kind="accuracy", grid={"inner": ("tree", "descent")})
-def lines_of_the_restarts(context: Context, *, inner: str) -> Verdict:
-    """The lines of every run, told its coins and answers, from the output of the run before it and on fresh records;
-    runs of Algorithm 3 after the first one choose among the vertices of the l1 ball of radius D_i around their start,
-    with the noise of that ball, on which gradients are bounded by L + beta D_i.
-    """
-    work = lasso(3)
-    # So little noise that no step of a descent meets the edge of the domain.
-    descent, tree = LocalizedMirrorDescent(c_sigma=0.3), TreeFrankWolfe(T=1, budget="economical")
-    algorithm, n = StronglyConvexReduction(inner=tree if inner == "tree" else descent), 512
-    told = Told.of(context, algorithm, work, problem(work, PureDP(1.0) if inner == "tree" else ApproxDP(1.0, 1e-5)), n)
-    x, first, outside = told.start, 0, 0
-    c, noise, stated = work.constants, [1.0], [1.0]
-    for row in told.plan.phases:
-        records = told.records[:, first : first + row.records]
-        first += row.records
-        if inner == "descent":
-            x = printed_phases(told.lines, row.inner.phases, records, x, [])
-            continue
-        (root,), wide = row.inner.phases, (0.0 if row.i == 1 else row.distance)
-        at = {"L": c.lipschitz(1.0) + c.smoothness(1.0) * wide, "D": 2 * wide or c.diameter(1.0), "b": root.b}
-        noise.append(root.scale)
-        stated.append(claim("l1_geometry/alg-3@noise").evaluate(i=1, epsilon=1, **at))
-        ball = work.domain.vertices if row.i == 1 else x[:, None] + row.distance * L1Ball(3, 1.0).vertices
-        ball = np.broadcast_to(ball, (len(x), 6, 3))
-        moved = printed_tree(told.lines, row.inner.phases, told.lines.drawn(records), ball, x)
-        x = work.project(moved)
-        outside += int((np.abs(moved).sum(axis=1) > 1).sum())
-    verdict = combine([told.judged(x), agree(noise, stated, "noise of the runs")])
-    if len(told.plan.phases) < 3 or (inner == "tree" and not outside):
-        return differs(f"{len(told.plan.phases)} runs, {outside} of which end outside of the domain: too tame")
-    return replace(verdict, numbers={**verdict.numbers, "runs": len(told.plan.phases), "outside": outside})
-
-
 restarted_descent = unchecked(
     "l1_geometry/thm-8@summed",
     "the sum of `thm-4@summed`, which is checked, at the distance of the last run; it lies above the largest risk at "
@@ -211,10 +118,12 @@ restarted_descent = unchecked(
 )
 
 
-@check("l1_geometry/thm-8@derived", kind="runtime", grid={"d": (4, 64), "epsilon": (0.1, 1.0)})
+@check(
+    "l1_geometry/thm-8@derived", kind="runtime", grid={"d": (4, 64), "epsilon": by_size([0.1], [0.1, 1.0])},
+)  # fmt: skip
 def gradients_of_the_restarted_descent(context: Context, *, d: int, epsilon: float) -> Verdict:
     """Planned gradients of all runs, n up to 2^40, against the count with constants; one run at n = 2^10 asks for what
-    is planned.
+    is planned, from size standard on.
     """
     inner, verdicts = LocalizedMirrorDescent(batch_rule="gradients"), []
     algorithm, told = StronglyConvexReduction(inner=inner, weight=1.0), problem(linear(d), ApproxDP(epsilon, 1e-5))
@@ -248,22 +157,6 @@ def gradients_of_the_restarted_tree(context: Context, *, noise: str) -> Verdict:
                     f"{counts.gradients.max():,.0f} gradients counted, {counts.claimed:,} planned", "counted"
                 )
     return combine(verdicts)
-
-
-@check(
-    "l1_geometry/proc-strongly-convex-reduction", kind="privacy", grid={"inner": ("tree", "descent")}
-)  # fmt: skip
-def restarts_on_disjoint_records_are_private(context: Context, *, inner: str) -> Verdict:
-    """Every restart reads records of its own: the worst record costs what its run costs, with certified claims."""
-    n = 4096 if inner == "tree" else 1024
-    if inner == "tree":
-        privacy: ApproxDP = PureDP(1.0)
-        algorithm = StronglyConvexReduction(inner=TreeFrankWolfe(sensitivity="safe", T=1, budget="economical"))
-    else:
-        privacy, algorithm = ApproxDP(1.0, 1e-5), StronglyConvexReduction()
-    plan = algorithm.schedule(problem(LASSO, privacy), n)
-    verdict = judge_account(account(plan, n), privacy)
-    return replace(verdict, numbers={**verdict.numbers, "runs": len(plan.phases), "releases": len(plan.releases)})
 
 
 @dataclass(frozen=True)
@@ -351,6 +244,7 @@ RESTARTED: Mapping[str, Any] = {
     "family": Family.of(mirrored=True, curvature=geometric(1.0, 2.0, 3)),
     "engine": Averages(),
     "mutants": {"no restarts": one_run},
+    "since": "standard",
 }
 
 
@@ -400,16 +294,119 @@ in_two_dimensions = unmeasured(
 )
 
 
-@check(
-    "l1_geometry/proc-strongly-convex-reduction", kind="accuracy", also=("l1_geometry/thm-9@corrected",),
-    grid={"d": (2, 4)}, expect="consistent",
-)  # fmt: skip
-def selections_of_the_restarts(context: Context, *, d: int) -> Verdict:
-    """Noisy selections at exact gradients end where drawn runs of restarted Algorithm 3 do, balls and all."""
-    # unbound: the engine of these rates against drawn runs, whatever the rate is
-    one = restarted(1.0, n=2**16, epsilon=0.25, delta=1e-5, modulus=1 / 4, H=d / 4, d=d, L=2.0)
-    algorithm = StronglyConvexReduction(replace(INNER, T=2, budget="economical"), weight=1 / 4)
-    return admitted(Simulated(selections, 40_000), one.running(algorithm), context.scale(200, 2000), context)
+# Theorem 9, at any n. With all records equal the estimate of every leaf is the gradient at the point that it starts
+# from, for the differences of a walk have no error: what is left of Algorithm 3 is Frank-Wolfe with noisy selections,
+# and only these are drawn.
+
+LATE = 1e-40
+"""delta, below 1/n."""
+PLACE = 0.5
+"""Of the minimiser on the first axis."""
+
+
+@dataclass(frozen=True)
+class Vast(TreeFrankWolfe):
+    """Algorithm 3 on more records than NumPy has roots of."""
+
+    def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
+        numbers = super().terms(problem, n)
+        return {**numbers, "b": float(numbers["b"])}
+
+
+INNER = Vast(noise="approximate", sensitivity="safe")
+
+
+def restarted(
+    curvature: float, *, n: int, epsilon: float, delta: float, modulus: float, H: float, d: int = 2, L: float = 1.0
+) -> Instance:
+    """Restarted Algorithm 3 on h |x - x*|_2^2/2, h/d a multiple of the class's modulus; x* is the same for all."""
+    h = d * modulus * curvature
+    work = OneRecord(z=(h * PLACE, *[0.0] * (d - 1)), curvature=h, L=L, H=H)
+    algorithm = StronglyConvexReduction(INNER, weight=modulus)
+    return instance(algorithm, work, n, epsilon, delta, **{"lambda": modulus})
+
+
+def spending(T: int, *, n: int, delta: float, H: float, d: int = 2) -> float:
+    """The epsilon at which the first run has T phases without rounding, at L = 1."""
+    first = int(n / 2 / math.log2(n))
+    batch = first / math.log2(first) ** 2
+    return float(2 ** (1.5 * T) * (math.log(first) - math.log(delta)) * math.log2(2 * d) / (batch * H * 2) * (1 + 1e-9))
+
+
+def reached(T: int, *, epsilon: float) -> int:
+    """The n at which the first run has T phases without rounding, at that epsilon."""
+    low, high = 64.0, 128.0
+    while high - low > 1e-12:
+        middle = (low + high) / 2
+        enough = spending(T, n=int(2**middle), delta=LATE, H=0.5) <= epsilon
+        low, high = (low, middle) if enough else (middle, high)
+    return math.ceil(2**high)
+
+
+def selections(one: Instance, rng: Rng, trials: int) -> Array:
+    """Where the runs end: the lines of Algorithm 3 with exact gradients, around the output of the run before."""
+    work, record, d = one.work, np.asarray(one.work.z), len(one.work.z)
+    x, signs = np.zeros((trials, d)), np.concatenate([np.eye(d), -np.eye(d)])
+    for run in one.algorithm.schedule(one.problem, one.n).phases:
+        restart = isinstance(run, Restart)
+        centre, radius = (x, run.distance) if restart and run.i > 1 else (np.zeros_like(x), work.D / 2)
+        for row in run.inner.phases if restart else (run,):
+            for leaf in range(row.leaves):
+                slopes = work.gradient(x, record)
+                # <gradient, centre> is common to all corners and selects none.
+                scores = radius * np.concatenate([slopes, -slopes], axis=1)
+                chosen = (scores + rng.laplace(scale=row.scale, size=scores.shape)).argmin(axis=1)
+                step = row.step(leaf)
+                x = (1 - step) * x + step * (centre + radius * signs[chosen])
+        x = work.project(x)
+    return x
+
+
+# Wrong schedules
+
+
+def shallow(one: Instance) -> Instance:
+    """Three phases in every run, whatever n is."""
+    inner = three_phases(one.running(one.algorithm.inner)).algorithm
+    return one.running(replace(one.algorithm, inner=inner))
+
+
+def louder(one: Instance) -> Instance:
+    """Noise too large by (n epsilon)^(1/8)."""
+    inner = replace(one.algorithm.inner, noise_dial=(one.n * one.at["epsilon"]) ** 0.125)
+    return one.running(replace(one.algorithm, inner=inner))
+
+
+# Where the proved distances begin to fall below the domain's, and the noise of a selection costs most
+
+SIZES = (3, 4, 5, 6)
+"""Phases of the first run."""
+FEWEST = 2**66
+"""n of rows over epsilon and delta."""
+SPENT = {T: spending(T, n=FEWEST, delta=LATE, H=0.5) for T in SIZES}
+"""Phases -> epsilon."""
+MANY = 2**120
+"""The first n of the row over it: the more, the less do its logarithms move."""
+FAINT = spending(SIZES[0], n=MANY, delta=LATE, H=0.5)
+RECORDS = [MANY, *(reached(T, epsilon=FAINT) for T in SIZES[1:])]
+"""n at which the first run has each number of phases."""
+HALVED = [87 * 2 ** (1.5 * k) for k in range(3)]
+"""log(n_1/delta) of the first run, n_1 its records; 2^T falls by half from each to the next."""
+UNLIKELY = [FEWEST / 2 / math.log2(FEWEST) * math.exp(-x) for x in HALVED]
+"""delta, at the last of which a float ends."""
+SPENT_AT_FIRST = spending(6, n=FEWEST, delta=UNLIKELY[0], H=0.5)
+BEGINNING: Mapping[str, Any] = {
+    "part": "private",
+    "family": Family.of(mirrored=True, curvature=Axis((1.0, 2.0, 4.0, 8.0, 16.0), (True, True))),
+    "engine": Shared(selections, 12_000),
+    "mutants": {"T = 3": shallow, "noise times (nε)^(1/8)": louder},
+    "since": "standard",
+}
+
+
+def beginning(curvature: float, n: int, epsilon: float, delta: float = LATE) -> Instance:
+    """At a modulus so small that the proved distances are still those of the domain, where the bound is least loose."""
+    return restarted(curvature, n=n, epsilon=epsilon, delta=delta, modulus=1 / 64, H=0.5)
 
 
 @scaling("l1_geometry/thm-9@corrected", variable="n", sizes=RECORDS, **BEGINNING)

@@ -1,48 +1,28 @@
-"""Section 6: Algorithms 6 and 7, Theorems 6 and 7."""
+"""Section 6: Algorithms 6 and 7, as printed and where every record draws its own place."""
 
 from __future__ import annotations
 
-import functools
 import math
 from dataclasses import replace
-from typing import Any
 
-import numpy as np
 import scipy
 
+from dpcheck.accounting.placing import placing_delta
 from dpcheck.algorithms.tsybakov import IteratedAccelerated, PermutedAccelerated
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.settings import Inner, settings
-from dpcheck.engine.statements import bound_of, stated
+from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy, risk, runtime
 from dpcheck.harness.budget import with_budget
+from dpcheck.harness.odd_record import odd_record, shuffled_delta
 from dpcheck.harness.refutation import refuted_by
-from dpcheck.harness.scaling import Instance, Simulated, admitted, powers, scaling
-from dpcheck.interfaces import Array, Schedule
 from dpcheck.privacy import ApproxDP
-from dpcheck.verdicts import Point, Verdict, consistent, differs, refuted
+from dpcheck.verdicts import Point, Verdict, refuted, undecided
 from dpcheck.workloads.linear import TwoPoint
 
-from .cases import ANY, exponents, problem, told, well
-from .lemmas import (
-    BATCHES_IN_DIMENSIONS,
-    BY_BATCHES,
-    LITTLE,
-    PLANE,
-    SPARSE,
-    STEEP,
-    WRONG_LAST_LEVELS,
-    WRONG_LEVELS,
-    accounted,
-    called,
-    counted,
-    ends_of_batches,
-    rounded,
-    searched,
-    sparse,
-    within,
-)
-from .lines import LOOSE, LOSSES, batches_of, steps_of_algorithm_6, watch
+from .cases import ANY, problem, told, well
+from .lemmas import PLANE, accounted, called, counted, searched
+from .lines import LOOSE, LOSSES, Released, batches_of, steps_of_algorithm_6, steps_of_places, watch
 
 BATCHES = {
     "T": "tsybakov/alg-6@steps",
@@ -100,12 +80,6 @@ def batches_of_algorithm_6(context: Context, *, weights: str) -> Verdict:
     algorithm = PermutedAccelerated(calibration="plain", batches=4, weights=weights)  # type: ignore[arg-type]
     because = "given the permutation a record lies in one batch, and moves its clipped mean by 2C/b"
     return searched(context, algorithm, 16, because)
-
-
-def odd_record(plan: Schedule[Any]) -> float:
-    """h: mean of the batch that holds the one gradient ±C, all others 0, in deviations of the noise."""
-    (row,) = plan.phases
-    return float(row.level / row.b / row.sigma)
 
 
 @check("tsybakov/alg-6@literal", kind="privacy", expect="refuted")
@@ -258,224 +232,66 @@ def one_pass_in_parts(context: Context, *, n: int) -> Verdict:
     return runtime.verdict(float(found.numbers["calls"]), stated("tsybakov/alg-7", n=n), x=n)
 
 
-@check("tsybakov/thm-6", kind="privacy", grid={"T": by_size((10, 100), (1, 10, 30, 100, 1000))})
-def shuffled_batches_within_the_range_of_theorem_6(context: Context, *, T: int) -> Verdict:
-    """The exact curve of the worst known pair under the printed noise at constant 64, for epsilon in its range."""
-    n, delta = 10**4, 1e-5
-    points = []
-    for share in (0.25, 0.5, 1.0):
-        epsilon = share * math.sqrt(math.log(n / delta) / n)
-        plan = PermutedAccelerated(calibration="literal", batches=T).schedule(told(PLANE, ApproxDP(epsilon, delta)), n)
-        exact = shuffled_delta(odd_record(plan), T, epsilon)
-        points.append(Point(x=epsilon, value=exact, bound=delta, series=f"T = {T}"))
-    worst = max(point.value for point in points)
-    fields: dict[str, Any] = {"numbers": {"delta": worst}, "points": points, "axes": ("epsilon", "exact delta")}
-    if worst > delta:
-        # The constant of the printed noise is hidden, and 64 is ours.
-        return differs(f"noise at constant 64 gives one odd record delta = {worst:.3g} at T = {T}", **fields)
-    return consistent(
-        f"delta of one odd record among zeros is {worst:.3g} of {delta:g} at T = {T}, constant 64; others are open",
-        "exact",
-        notices=f"a delta above {delta:g} of that pair, at three epsilons of the range with constant 1",
-        severity=worst / delta,
-        **fields,
-    )
+def placed(k: float = 2.0, batches: int | None = None) -> PermutedAccelerated:
+    return PermutedAccelerated(k=k, calibration="placed", batches=batches)
 
 
-SHUFFLED = functools.partial(
-    scaling, "tsybakov/thm-6", part="private", family=SPARSE, engine=BY_BATCHES, mutants=WRONG_LEVELS
-)  # fmt: skip
-"""Rows of Algorithm 6 with the noise of its proof, which the accountant certifies, inside the range of Theorem 6."""
-LONG = 2**92
-"""Records where n does not vary."""
-
-
-SHORT = 2**84
-"""The same, where the number of steps need not be large."""
-
-
-def shuffled(k: float) -> PermutedAccelerated:
-    return PermutedAccelerated(k=k, calibration="shuffle")
-
-
-@SHUFFLED(
-    variable="n", sizes=by_size(powers(2, range(76, 93, 8)), powers(2, range(76, 93, 4))),
-    series={"k": by_size((2.0,), (2.0, 4.0))},
-)  # fmt: skip
-def accelerated_risk(*, n: int, p: float, k: float) -> Instance:
-    """The mean excess risk of Algorithm 6, the worst over linear losses with spikes of every rarity: -1/2 and -3/4."""
-    return sparse(shuffled(k), n, p, k, 2.0**-44)
-
-
-@SHUFFLED(variable="epsilon", sizes=by_size(powers(2, range(-60, -43, 8)), powers(2, range(-60, -43, 4))))
-def accelerated_risk_in_epsilon(*, epsilon: float, p: float) -> Instance:
-    """The same at k = 2 in epsilon."""
-    return sparse(shuffled(2.0), LONG, p, 2.0, epsilon)
-
-
-@SHUFFLED(variable="d", sizes=by_size((8, 24, 72), (8, 16, 32, 64, 128)), engine=BATCHES_IN_DIMENSIONS)
-def accelerated_risk_in_the_dimension(*, d: int, p: float) -> Instance:
-    """The same in d dimensions: 1/4."""
-    return sparse(shuffled(2.0), SHORT, p, 2.0, 2.0**-44, d=d)
-
-
-@check("tsybakov/thm-6", kind="accuracy", grid={"p": (2.0**-6, 2.0**-10), "d": (1, 3)}, expect="consistent")
-def batches_in_closed_form(context: Context, *, p: float, d: int) -> Verdict:
-    """The batches that these rates rest on, against runs on drawn records, n = 2^52."""
-    one = sparse(shuffled(2.0), 2**52, p, 2.0, 2.0**-25, delta=1e-10, d=d)
-    return admitted(replace(BY_BATCHES, trials=context.scale(20_000, 100_000)), one, context.scale(300, 3000), context)
-
-
-LONG_PROMISES = by_size((1e-240, 1e-100, 1e-40), (1e-240, 1e-150, 1e-90, 1e-60, 1e-40))
-"""At which log(n/delta) is not far from log(1/delta)."""
-
-
-@scaling(
-    "tsybakov/thm-6@shuffled", variable="delta", part="private", sizes=LONG_PROMISES, family=SPARSE,
-    engine=Simulated(ends_of_batches, 3200), mutants=WRONG_LEVELS,
-)  # fmt: skip
-def accelerated_risk_in_delta(*, delta: float, p: float) -> Instance:
-    """The same in the promised delta: nearly 3/4 in log(1/delta), for the proof adds log(n/delta) to the variance."""
-    return sparse(shuffled(2.0), SHORT, p, 2.0, 2.0**-44, delta=delta)
+def corner(epsilon: float, delta: float) -> int:
+    """The largest T for which `alg-6@placed` speaks of these."""
+    return int(min(math.log(1 / delta) / epsilon, 2 / epsilon**2))
 
 
 @check(
-    "tsybakov/thm-6@derived",
-    kind="risk",
-    grid={
-        "calibration": ("plain", "literal"),
-        "theta": (2.0, 4.0),
-        "d": (1, 3),
-        "n": by_size((2**28,), (2**28, 2**30, 2**32)),
-    },
-)
-def accelerated_risk_within_constants(context: Context, *, calibration: str, theta: float, d: int, n: int) -> Verdict:
-    """Algorithm 6 on power wells with spikes, from far off, at k = 2, against the bound with every constant."""
-    work = well(theta, 2.0, chance=0.01, d=d, c=-1.0)
-    algorithm = PermutedAccelerated(k=2.0, calibration=calibration)  # type: ignore[arg-type]
-    return within(context, algorithm, work, n, bound_of("tsybakov/thm-6@derived", algorithm, problem(work, 1.0), n))
-
-
-@check(
-    "tsybakov/thm-7",
-    kind="transcription",
-    grid={"label": ("tsybakov/thm-7", "tsybakov/thm-7@phases")},
-    also=("tsybakov/thm-7@phases",),
-)
-def exponents_of_theorem_7(context: Context, *, label: str) -> Verdict:
-    """The same times theta/(theta-1) = 3, and -2 in lambda."""
-    return exponents(label, 3.0, tail=False)
-
-
-def iterated_sgd(k: float) -> IteratedAccelerated:
-    return IteratedAccelerated(**{**IteratedAccelerated.readings["corrected"], "k": k, "calibration": "shuffle"})
-
-
-PARTS = by_size(powers(2, range(76, 93, 8)), powers(2, range(76, 93, 4)))
-"""Records that make 6 calls."""
-ITERATED = functools.partial(
-    scaling, "tsybakov/thm-7@convex", family=SPARSE, engine=BY_BATCHES, mutants=WRONG_LAST_LEVELS
+    "tsybakov/alg-6@placed", kind="privacy",
+    grid={"epsilon": by_size((0.25,), (0.25, 0.1, 0.01)), "delta": (math.exp(-1), 1e-5, 1e-12)},
 )  # fmt: skip
+def drawn_places_are_private(context: Context, *, epsilon: float, delta: float) -> Verdict:
+    """The algorithm's own noise, from one batch to the most that are spoken of: a closed bound on delta(epsilon) for
+    every adaptive use, and from below the exact curve of one odd record among zeros."""
+    most, points, worst = corner(epsilon, delta), [], (0.0, 0.0)
+    for T in sorted({T for T in (1, 2, 5, 20, 100) if most > T} | {most}):
+        plan = placed(batches=T).schedule(told(PLANE, ApproxDP(epsilon, delta)), 4000 * T)
+        shift = odd_record(plan)
+        above = placing_delta(epsilon, shift, T, 1 / (2 * T))
+        below = shuffled_delta(shift, T, epsilon, unread=0.5) if T <= 20 else 0.0
+        worst = max(worst[0], above / delta), max(worst[1], below / delta)
+        points.append(Point(x=float(T), value=above, bound=delta, series=f"epsilon = {epsilon:g}, delta = {delta:.3g}"))
+    fields = {
+        "numbers": {"bound over delta": worst[0], "odd record over delta": worst[1], "largest T": float(most)},
+        "points": points, "axes": ("T", "bound on delta(epsilon)"), "dashed": "claimed delta",
+    }  # fmt: skip
+    if worst[1] > 1:
+        return refuted(f"one odd record among zeros spends {worst[1]:.4g} times delta", "exact", **fields)  # type: ignore[arg-type]
+    verdict = accuracy.never_violated(
+        worst[0], 1.0, statement="bound on delta(epsilon) over delta <= 1", evidence="certificate",
+        covers="an exponential moment of the density ratios, which are martingales whatever the losses and the other "
+        "records are",
+    )  # fmt: skip
+    if verdict.outcome == "refuted":  # of the bound, not of the claim
+        return undecided(f"the bound is {worst[0]:.4g} times delta", "certificate", **fields)  # type: ignore[arg-type]
+    return replace(verdict, **fields)  # type: ignore[arg-type]
 
 
-@scaling(
-    "tsybakov/thm-7@phases", variable="n", sizes=PARTS, family=STEEP, engine=BY_BATCHES, mutants=WRONG_LAST_LEVELS
-)  # fmt: skip
-def iterated_accelerated_risk(*, n: int, steepness: float) -> Instance:
-    """Algorithm 7 at k = theta = 2 on power wells, on the whole domain: -1/2, where the order has -1."""
-    return rounded(iterated_sgd(2.0), n, steepness, LITTLE)
+@check("tsybakov/alg-6@placed", kind="accuracy", grid={"loss": tuple(LOSSES)})
+def lines_of_placed_batches(context: Context, *, loss: str) -> Verdict:
+    """Places, sums over n/(2T), points between averages and steps, prox steps; some batches are empty."""
+    work, n = LOSSES[loss], 12
+    seen = watch(context, placed(batches=5), told(work, ApproxDP(0.2, 0.1)), work, n)
+    (row,) = seen.plan.phases
+    end = steps_of_places(seen, "tsybakov/alg-6@weights", row, seen.rows, seen.start, seen.domain)
+    return seen.verdict(end, [Released("batch", row.sigma, 0, n, row.T, 2 * row.level / row.b)])
 
 
-@scaling(
-    "tsybakov/thm-7@phases", variable="lambda", family=STEEP, engine=Simulated(ends_of_batches, 1200),
-    mutants=WRONG_LAST_LEVELS, sizes=powers(2, range(-26, -17, 2)), since="standard",
-)  # fmt: skip
-def iterated_accelerated_risk_in_the_growth(*, steepness: float, **growth: float) -> Instance:
-    """The same in the growth constant, where the order has -1."""
-    return rounded(iterated_sgd(2.0), LONG, steepness, growth["lambda"])
-
-
-@ITERATED(variable="n", sizes=PARTS, series={"k": by_size((2.0,), (2.0, 4.0))})
-def iterated_accelerated_risk_without_growth(*, n: int, p: float, k: float) -> Instance:
-    """The same against the convex rate, over linear losses with spikes of every rarity: -1/2 and -3/4."""
-    return sparse(iterated_sgd(k), n, p, k, 2.0**-44)
-
-
-@ITERATED(variable="epsilon", sizes=by_size(powers(2, range(-60, -43, 8)), powers(2, range(-60, -43, 4))))
-def iterated_accelerated_risk_in_epsilon(*, epsilon: float, p: float) -> Instance:
-    """The same at k = 2 in epsilon."""
-    return sparse(iterated_sgd(2.0), LONG, p, 2.0, epsilon)
-
-
-@ITERATED(variable="d", sizes=(8, 16, 32, 64, 128), engine=BATCHES_IN_DIMENSIONS, since="standard")
-def iterated_accelerated_risk_in_the_dimension(*, d: int, p: float) -> Instance:
-    """The same in d dimensions: 1/4."""
-    return sparse(iterated_sgd(2.0), SHORT, p, 2.0, 2.0**-44, d=d)
-
-
-@ITERATED(variable="delta", sizes=LONG_PROMISES, engine=Simulated(ends_of_batches, 3200))
-def iterated_accelerated_risk_in_delta(*, delta: float, p: float) -> Instance:
-    """The same in the promised delta."""
-    return sparse(iterated_sgd(2.0), SHORT, p, 2.0, 2.0**-44, delta=delta)
-
-
-POINTS = 2**17
-"""Grid points on either side of 0."""
-
-
-def shuffled_delta(h: float, T: int, epsilon: float, unread: float = 0.0) -> float:
-    """Hockey-stick divergence of (1/T) sum_t N(h e_t, I) from (1/T) sum_t N(-h e_t, I), from below and almost exactly;
-    with the chance `unread` both are N(0, I).
-
-    The likelihood ratio exceeds e^epsilon where sum_t y(z_t) > T (e^epsilon - 1) e^(h h/2) unread/(1 - unread), y(z) =
-    e^(hz) - e^(epsilon - hz). Here y is rounded to a grid and sums are cut at its ends: still an event, whose
-    probabilities are found by convolution. The threshold of the best event being stationary, rounding enters in second
-    order.
-    """
-    grown, threshold = math.exp(epsilon), T * math.expm1(epsilon) * math.exp(h * h / 2) * unread / (1 - unread)
-    reach = 8 * (T + 8) * math.exp(epsilon + h * h / 2) + math.exp(min(h * (h + 4), 500.0))
-    step = reach / POINTS
-    edges = step * (np.arange(-POINTS, POINTS) + 0.5)
-    u = _root(edges, epsilon)
-    places = np.log(u) / h
-    neutral, up, down = (_masses(places - shift) for shift in (0.0, h, -h))
-    rest, first_above = _repeated(neutral, T - 1), POINTS + 1 + math.ceil(threshold / step)
-    laws = [_added(rest, first) if T > 1 else first for first in (neutral, up, down)]
-    at_rest, above, below = (float(law[first_above:].sum()) for law in laws)
-    return max(0.0, unread * (1 - grown) * at_rest + (1 - unread) * (above - grown * below))
-
-
-def _root(y: Array, epsilon: float) -> Array:
-    """u > 0 with u - e^epsilon/u = y, without cancellation."""
-    far = np.hypot(y, 2 * math.exp(epsilon / 2))
-    return np.where(y > 0, (y + far) / 2, 2 * math.exp(epsilon) / (far - np.minimum(y, 0.0)))
-
-
-def _masses(places: Array) -> Array:
-    """Probabilities of the 2 POINTS + 1 grid values under N(0, 1), whose cells meet at `places`."""
-    tail = scipy.special.ndtr(-places)
-    # Differences of whichever tail is the smaller one, so that small masses keep their digits.
-    upper, lower = tail[:-1] - tail[1:], np.diff(scipy.special.ndtr(places))
-    return np.concatenate([[scipy.special.ndtr(places[0])], np.where(places[:-1] > 0, upper, lower), [tail[-1]]])
-
-
-def _added(a: Array, b: Array) -> Array:
-    """Law of the sum of two grid values, cut at the ends of the grid."""
-    size = scipy.fft.next_fast_len(2 * len(a), real=True)
-    total = np.maximum(scipy.fft.irfft(scipy.fft.rfft(a, size) * scipy.fft.rfft(b, size), size)[: 2 * len(a) - 1], 0.0)
-    cut = total[POINTS : POINTS + len(a)].copy()
-    cut[0] += total[:POINTS].sum()
-    cut[-1] += total[POINTS + len(a) :].sum()
-    return cut
-
-
-def _repeated(one: Array, times: int) -> Array:
-    """Law of the sum of `times` values, in powers of two."""
-    total, power = None, one
-    while times:
-        if times & 1:
-            total = power if total is None else _added(total, power)
-        times >>= 1
-        if times:
-            power = _added(power, power)
-    return one if total is None else total
+@check("tsybakov/alg-7", kind="accuracy", also=("tsybakov/thm-7@corrected",))
+def lines_of_placed_calls(context: Context) -> Verdict:
+    """Calls on equal parts, each on half of the ball before it, around where the last one ended."""
+    work, algorithm = LOSSES["plane"], IteratedAccelerated(**IteratedAccelerated.readings["placed"], calls=3)
+    seen = watch(context, algorithm, told(work, ApproxDP(0.2, 0.1)), work, 100)
+    w, released = seen.start, []
+    for epoch in seen.plan.phases:
+        rows, (row,) = seen.rows[:, epoch.start : epoch.start + epoch.records], epoch.inner.phases
+        domain = (*seen.domain, (w, epoch.radius))
+        w = steps_of_places(seen, "tsybakov/alg-6@weights", row, rows, w, domain, f"{epoch.name}/")
+        stop = epoch.start + epoch.records
+        released.append(Released(f"{epoch.name}/batch", row.sigma, epoch.start, stop, row.T, 2 * row.level / row.b))
+    return seen.verdict(w, released)

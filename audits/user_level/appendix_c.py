@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import scipy
@@ -12,36 +13,38 @@ import sympy as sp
 
 from dpcheck.accounting import account
 from dpcheck.algorithms.user_level import PhasedERM
-from dpcheck.algorithms.user_level.concentration import inclusion, neighbour_counts
 from dpcheck.algorithms.user_level.sizes import log_ratio
 from dpcheck.checks import Context, check
-from dpcheck.engine.statements import bound_of, explicit_of, order_of, stated, unassumed
+from dpcheck.engine.statements import bound_of, explicit_of, stated, unassumed
 from dpcheck.harness import accuracy, domain
 from dpcheck.harness.crossing import crossing, judge_crossing
 from dpcheck.harness.refutation import witnessed
+from dpcheck.harness.scaling import Instance, admitted, powers, scaling, unmeasured
 from dpcheck.harness.symbolic import agree, proved
-from dpcheck.symbols import B
 from dpcheck.verdicts import Point, Verdict, combine, undecided
 
 from .cases import (
     ACCELERATED_SIZES,
+    BOWLS,
+    BY_MOMENTS,
     DASHED,
     REDUCED_3,
     REDUCED_FULL_3,
+    SAMPLED,
     SHAPES,
     WORKLOADS,
-    accelerated_bound,
+    WRONG,
+    accelerated,
+    bowl,
     difference_of_laplace,
     linear,
     plain,
     problem,
     risk_verdict,
     stated_by_phases,
-    stated_each,
     top,
     with_certified_noise,
 )
-from .lemmas import TAU, clouds, coupled, of_the_order
 
 
 @check("user_level/thm-c1", kind="privacy", grid={"epsilon": (1.0,)})
@@ -148,112 +151,6 @@ def sampled_users_given_the_bit(context: Context, *, epsilon: int) -> Verdict:
         witness=lambda _: witnessed(
             "user_level/thm-c1@conditional", "thm_c1_conditional", claimed, value, N=10, K=5, epsilon=epsilon
         ),
-    )
-
-
-@check("user_level/lem-c2", kind="sensitivity")
-def derived_bound_at_equal_radii_is_of_the_stated_order(context: Context) -> Verdict:
-    """8 tau (1 + B)/|S| at |S| = 0.4 K and the same tail is at most 250 times the stated order, zeta <= 1/e."""
-    order = order_of("user_level/lem-c2")
-    K, tau = (next(s for s in order.free_symbols if s.name == name) for name in ("K", "tau"))
-    return of_the_order(8 * tau * (1 + B) / (sp.Rational(2, 5) * K), order, "K", 250)
-
-
-@check("user_level/lem-c2", kind="sensitivity", grid={"d": (1, 2)}, expect="consistent")
-def kept_gradients_at_equal_radii(context: Context, *, d: int) -> Verdict:
-    """Equal radii 2 tau and s >= 7K/10 on both sides: |difference| against 8 tau (1 + B)/max(|S|, |S'|)."""
-    rng, K = context.rng(), 60
-    points, moved = clouds(rng, context.scale(2000, 20_000), K, d)
-    uniforms = rng.random(points.shape[:2])
-    moves = coupled(points, moved, uniforms, score=2 * TAU, reach=2 * TAU, least=0.7)
-    return accuracy.never_violated(
-        moves.distance,
-        8 * TAU * (1 + moves.others) / np.maximum(*moves.kept),
-        statement="|kept mean - kept mean'| <= 8 tau (1 + B)/max(|S|, |S'|)",
-        failure_probability=context.failure_probability,
-    )
-
-
-def asked_over_printed(users: int, T: int, eps: float, dlt: float, most: float | None = None) -> float:
-    """Noise for the sensitivity 4 tau (2 + B)/(0.4 K) at a full batch K = n_i, over the printed one at delta = most.
-
-    T releases at Definition A.5 with the epsilon_0 that Lemma A.7 composes to epsilon/2, B at the quantile of
-    zeta = delta/(10 T e^epsilon).
-    """
-    zeta = dlt / (10 * T * math.exp(eps))
-    other = int(np.argmax(scipy.stats.poisson.sf(np.arange(2000), 6) <= zeta))
-
-    def composed(each: float) -> float:
-        return stated("user_level/lem-a7", T=T, epsilon=each, delta_prime=dlt / 4) - eps / 2
-
-    each = float(scipy.optimize.brentq(composed, 0.0, eps))
-    moved = 4 * (2 + other) / (0.4 * users)
-    needed = math.sqrt(stated("user_level/def-a5", Delta=moved, epsilon=each, delta=dlt / (4 * T)))
-    at = {"n": float(users), "N": users, "d": 1.0, "epsilon": eps, "delta": dlt if most is None else most}
-    return needed / stated("user_level/alg-2", **at, tau=1.0, T=T)
-
-
-@check("user_level/lem-c2", kind="privacy")
-def noise_of_algorithm_2_at_usable_delta(context: Context) -> Verdict:
-    """Noise that the argument asks for over the printed one, n_i = 10^6, T = 100, epsilon = 1, for all delta from 10^-8
-    to 10^-2: both fall as delta grows, so that what is asked at one end of a cell and printed at the other decide it.
-
-    It has two logarithms of 1/delta where the printed noise has one, so that it runs out for smaller delta; the numbers
-    say where. That shows the reach of the argument, not a violation of privacy.
-    """
-    edges = np.geomspace(1e-8, 1e-2, 49)
-    cells = [asked_over_printed(10**6, 100, 1.0, *cell) for cell in itertools.pairwise(edges)]
-    ends = "cells of delta, by their ends: B, log(8T/delta) and 1/epsilon_0 fall in delta, and so does sigma"
-    verdict = accuracy.never_violated(
-        [asked_over_printed(10**6, 100, 1.0, edge) for edge in edges], 1.0,
-        statement="noise asked for over the printed one <= 1, 1e-8 <= delta <= 1e-2",
-        covers=ends if max(cells) <= 1 else "", evidence="certificate", drawn=False,
-    )  # fmt: skip
-    runs_out = next(k for k in range(9, 300) if asked_over_printed(10**6, 100, 1.0, 10.0**-k) > 1)
-    numbers = {**verdict.numbers, "first 10^-k at which the argument runs out": runs_out}
-    return replace(verdict, numbers=numbers)
-
-
-@check("user_level/lem-c2@literal", kind="sensitivity", grid={"K": (60, 600)}, expect="refuted")
-def high_score_without_a_core(context: Context, *, K: int) -> Verdict:
-    """A third of the gradients at 0, a sixth at each of +-2 tau e_1, +-2 tau e_2, equal radii: the mean share kept."""
-    spots = np.array([[0.0, 0.0], [0.0, 0.0], [2.0, 0.0], [-2.0, 0.0], [0.0, 2.0], [0.0, -2.0]])
-    (near,) = neighbour_counts(np.repeat(spots, K // 6, axis=0)[None], (2.0 + 1e-9,))
-    if not math.isclose(float(near.mean()), 2 * K / 3):
-        return accuracy.never_violated(2 * K / 3, float(near.mean()), statement="2K/3 <= s")
-    value = float(inclusion(near).mean())
-    return accuracy.never_violated(
-        stated("user_level/lem-c2@literal"),
-        value,
-        statement="2/3 <= mean share of kept points",
-        witness=lambda _: witnessed(
-            "user_level/lem-c2@literal", "lem_c2", stated("user_level/lem-c2@literal"), value, K=K
-        ),
-    )
-
-
-@check("user_level/lem-c2@derived", kind="sensitivity")
-def convex_envelope_of_the_inclusion(context: Context) -> Verdict:
-    """2u - 1 <= clip(6u - 3, 0, 1) on [1/2, 1]: below 2/3 the middle branch, above it 1."""
-    u = sp.Symbol("u", positive=True)
-    middle = domain.never_positive(2 * u - 1 - (6 * u - 3), {"u": ("1/2", "2/3")}, statement="2u - 1 <= 6u - 3")
-    top = domain.never_positive(2 * u - 1 - sp.Integer(1), {"u": ("2/3", 1)}, statement="2u - 1 <= 1")
-    return combine([middle, top])
-
-
-@check("user_level/lem-c2@derived", kind="sensitivity", grid={"d": (1, 2)})
-def share_of_kept_gradients(context: Context, *, d: int) -> Verdict:
-    """Mean inclusion at equal radii against 2s/K - 1, over drawn clouds."""
-    rng, K = context.rng(), 60
-    points, _ = clouds(rng, context.scale(2000, 20_000), K, d)
-    (near,) = neighbour_counts(points, (2 * TAU,))
-    bound = stated_each("user_level/lem-c2@derived", s=near.mean(axis=1), K=float(K))
-    return accuracy.never_violated(
-        np.maximum(bound, 0.0),
-        inclusion(near).mean(axis=1),
-        statement="2s/K - 1 <= mean share of kept points",
-        covers="clip(6u - 3, 0, 1) >= 2u - 1 at the share u that each point sees, and the mean of u is s/K",
-        evidence="certificate",
     )
 
 
@@ -468,6 +365,16 @@ def recursion_where_it_says_something(context: Context) -> Verdict:
     return with_certified_noise(verdict, context, algorithm, work, 800)
 
 
+def accelerated_bound(users: float, m: int, d: int, eps: float) -> float:
+    """The derived bound of Theorem C.3 over L R, with the printed radius."""
+    n, algorithm = math.floor(users), PhasedERM()
+    told = plain(d, m, eps, 1 / (n * m))
+    sizes = {"n": float(n), "m": m, "d": d, "L": 1.0}
+    values = {"tau": stated("user_level/alg-3@tau", **sizes), "lambda": algorithm.base_weight(told, n)}
+    values |= dict(zip("pq", algorithm.exponents(told, n), strict=True))
+    return unassumed("user_level/thm-c3@derived", **sizes, **values, epsilon=eps, delta=1 / (n * m), D=1.0)
+
+
 FROM = dict(zip(SHAPES, (7.4e13, 1.4e11, 6.9e13, 7.7e14), strict=True))
 """The table of the mathematics."""
 
@@ -485,3 +392,49 @@ def smallest_n_of_theorem_c3(context: Context, *, setting: str) -> Verdict:
     points = tuple(Point(x=10.0**k, value=bound(10.0**k), series=setting, bound=1.0) for k in range(4, 28, 2))
     axes = ("n", "bound over LR")
     return replace(verdict, numbers={"smallest n": crosses}, points=points, axes=axes, **DASHED)
+
+
+def of_sampled_phases(variable: str, sizes: Any) -> Any:
+    """A row of it."""
+    return scaling(
+        "user_level/thm-c3@sampled", variable=variable, part="private", sizes=sizes, against="explicit", family=BOWLS,
+        engine=BY_MOMENTS, mutants=WRONG, since="standard",
+    )  # fmt: skip
+
+
+def sampled(curvature: float, **at: Any) -> Instance:
+    """What the closed form asks for, T_1 among it."""
+    one = accelerated(SAMPLED, curvature, **{"n": 10**12} | at)
+    (first, *_) = SAMPLED.schedule(one.problem, one.n).phases
+    weight = SAMPLED.base_weight(one.problem, one.n)
+    return replace(one, at={**one.at, "T": float(first.steps), "lambda": weight})
+
+
+@of_sampled_phases("n", powers(10, range(12, 17)))
+def slope_in_users(*, n: int, curvature: float) -> Instance:
+    """Mean excess risk over n, the worst over bowls of every curvature: sampled phases, private as they stand."""
+    return sampled(curvature, n=n)
+
+
+@of_sampled_phases("d", powers(2, range(68, 85, 4)))
+def slope_in_the_dimension(*, d: int, curvature: float) -> Instance:
+    """The same over d."""
+    return sampled(curvature, d=d)
+
+
+@check("user_level/thm-c3@sampled", kind="accuracy", expect="consistent")
+def sampled_phases_by_their_moments(context: Context) -> Verdict:
+    """The moments that these rates rest on, minibatches among them, against runs on drawn users."""
+    # unbound: the engine of these rates against drawn runs, whatever the rate is
+    algorithm = replace(
+        SAMPLED, c_batch=5e3, c_users=1e-4, c_noise=1e-7, c_radius=4.0, c_score=1e-6, phases=2, q=1.0, p=1.0
+    )
+    instance = bowl(algorithm, 64, 4, 64, 0.5, epsilon=1.0, delta=1e-6, drawn=True)
+    return admitted(BY_MOMENTS, instance, context.scale(100, 400), context)
+
+
+unmeasured_of_sampled_phases = unmeasured(
+    "user_level/thm-c3@sampled", "epsilon delta L m",
+    "The least n that makes the tests sure moves with epsilon and delta, which leaves no window beside that of full "
+    "batches; L and m enter lambda and tau as in full batches, whose rows are those of Theorem C.3.",
+)  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import scipy
 import sympy as sp
 
-from dpcheck.algorithms.user_level import SmoothedERM
+from dpcheck.algorithms.user_level import PhasedERM, SmoothedERM
 from dpcheck.algorithms.user_level.sizes import smallest_users
 from dpcheck.algorithms.user_level.smoothing import smoothed_gradients, uniform_ball
 from dpcheck.asymptotics import Regime
@@ -18,31 +19,36 @@ from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import explicit_of, order_of, stated
 from dpcheck.harness import accuracy
 from dpcheck.harness.refutation import witnessed
-from dpcheck.harness.scaling import Instance, admitted, powers, scaling
+from dpcheck.harness.scaling import Family, Instance, Wide, admitted, geometric, powers, scaling
+from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.harness.symbolic import agree, at_most, proved, where_proved
 from dpcheck.symbols import d, epsilon, m, n
 from dpcheck.verdicts import Verdict, combine, differs, holds
 from dpcheck.workloads import SignHuber
 
 from .cases import (
+    BY_MOMENTS,
     DELTAS,
-    FINER_BOWLS,
+    PATIENT,
     PLACES,
     REDUCED_3,
     REDUCED_FULL_3,
     REDUCED_FULL_4,
     WRONG,
+    accelerated,
+    accelerating,
     bowl,
     difference_of_laplace,
     gradients_refuted,
     huber,
+    phases,
     plain,
     promised,
     rays,
     risk_verdict,
     stated_each,
+    wrong_power,
 )
-from .scaling import BY_COARSER_MOMENTS, BY_MOMENTS, PATIENT, WRONG_SMOOTHED, accelerated, smoothed
 
 
 @check("user_level/proc-randomized-smoothing", kind="accuracy", grid={"d": (1, 2, 10)})
@@ -263,6 +269,8 @@ def radius_smoothness_and_bias(context: Context) -> Verdict:
 
 AS_GENERAL = ("user_level/lem-d2", "user_level/thm-3-2", "user_level/thm-c3", "user_level/thm-c3@derived")
 """The same algorithm; the lemma leaves the constants of T_i and K_i open, and balances the derived bound."""
+FINER_BOWLS = Family.of(mirrored=True, curvature=geometric(1.0, 1 / 2, 64))
+"""The class `BOWLS`, closer together."""
 
 
 def of_algorithm_3(variable: str, sizes: Any) -> Any:
@@ -317,6 +325,42 @@ def phases_by_their_moments(context: Context, *, noise: float) -> Verdict:
     algorithm = replace(REDUCED_3, c_noise=noise, c_batch=1e6, phases=2, q=1.0, p=1.0)
     instance = bowl(algorithm, 64, 4, 64, 0.5, epsilon=1.0, delta=1e-6, drawn=True)
     return admitted(BY_MOMENTS, instance, context.scale(100, 400), context)
+
+
+PHASES = 20
+"""Of the smoothed algorithm, whose weight is then 2^600 times that of the first: those left out could move no point."""
+ALL = 1e30
+"""K_i/n_i before it is capped at 1, at least, in all of these: no sampled phase is certified."""
+
+
+def smoothed(curvature: float, **at: Any) -> Instance:
+    """The smoothed Algorithm 3 where its private term leads, from the weight at which (17) gives noise a distance D."""
+    algorithm = SmoothedERM(c_batch=ALL, phases=PHASES)
+    one = bowl(algorithm, curvature=curvature, **{"n": 10**9, "m": 10**22, "d": 10**10, "epsilon": 0.01} | at)
+    (first, *_), (p, q) = phases(one), algorithm.exponents(one.problem, one.n)
+    left = stated("user_level/fact-eq-17@derived", V=math.sqrt(first.variance), T=float(first.steps), **{"lambda": 1.0})
+    p += math.log2(math.sqrt(left) / one.at["D"] / first.weight)
+    return replace(one, algorithm=replace(algorithm, p=p), at={**one.at, "q": q, "tau": first.tau})
+
+
+BY_COARSER_MOMENTS = Wide(accelerating, grain=1)
+"""Where nearly no step is projected, so that longer blocks do."""
+
+
+def heavy(one: Instance) -> Instance:
+    """λ is too large, and no noise is felt."""
+    assert isinstance(one.algorithm, PhasedERM)
+    assert one.algorithm.p is not None
+    return one.running(replace(one.algorithm, p=one.algorithm.p + math.log2(wrong_power(one))))
+
+
+def impatient(one: Instance) -> Instance:
+    """√T_i steps of phase 1, and so the share of the others."""
+    assert isinstance(one.algorithm, PhasedERM)
+    return one.running(replace(one.algorithm, c_steps=one.algorithm.c_steps * phases(one)[0].steps ** -0.5))
+
+
+WRONG_SMOOTHED: Mapping[str, Mutant] = {"λ times (nm)^(1/8)": heavy, "√T_i steps": impatient}
 
 
 def of_the_smoothed_algorithm(variable: str, sizes: Any) -> Any:

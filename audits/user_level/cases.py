@@ -17,17 +17,18 @@ from dpcheck.algorithms.user_level import GroupPrivacy, PhasedERM, PhasedSGD, Sm
 from dpcheck.algorithms.user_level.group_privacy import GroupPass
 from dpcheck.algorithms.user_level.minibatch import Batches
 from dpcheck.algorithms.user_level.phased import GroupedPhase
-from dpcheck.algorithms.user_level.sizes import best_q, log_ratio, smallest_users
+from dpcheck.algorithms.user_level.sizes import best_q, log_ratio
+from dpcheck.algorithms.user_level.strongly_convex import Round
 from dpcheck.checks import Context
 from dpcheck.engine.catalogue import claim
-from dpcheck.engine.statements import bound_of, explicit_of, stated, unassumed
+from dpcheck.engine.statements import bound_of, explicit_of, stated
 from dpcheck.geometry import Ball
 from dpcheck.harness import accuracy, domain, risk
 from dpcheck.harness.budget import REDUCED, calibrated, judge_account, with_budget
 from dpcheck.harness.data_free import told_apart
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.runtime import CountingWorkload
-from dpcheck.harness.scaling import Axial, AxialPull, Family, Instance, averaged_descent, geometric
+from dpcheck.harness.scaling import Accelerating, Axial, AxialPull, Family, Instance, Wide, averaged_descent, geometric
 from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Algorithm, Array, Constants, Problem
@@ -48,6 +49,12 @@ _FULL: dict[str, Any] = {
 }  # fmt: skip
 REDUCED_FULL_3, REDUCED_FULL_4 = PhasedERM(**_FULL), SmoothedERM(**_FULL)
 """One phase, full batches, ten times the steps: the recursion is below LR from about 100 users on. Reduced noise."""
+
+
+APART = PhasedERM(
+    c_batch=0.15, c_users=0.002, c_noise=0.2, c_score=0.7, c_radius=0.06, c_steps=0.5, phases=2, q=0.8, p=0.5
+)
+"""Algorithm 3 with reduced noise and radii so small that users can lie apart."""
 
 
 def linear(d: int, m: int, bias: float = 0.5, D: float = 1.0) -> Users:
@@ -177,48 +184,6 @@ ACCELERATED_SIZES = {
 def account_at(algorithm: PhasedERM, size: str) -> Verdict:
     n, m, d, epsilon, delta = ACCELERATED_SIZES[size]
     return promised(algorithm, plain(d, m, epsilon, delta), n)
-
-
-TINY_DELTA = 1e-40
-"""So small that T_i K_i delta is no matter: the bad event of Theorem C.3 asks for that (S25)."""
-SAMPLES = (1, 100, 10**4, 10**16, 10**24)
-SCANNED = (2**20, 2**30, 2**40)
-
-
-def shapes(context: Context) -> list[tuple[int, int, float]]:
-    """(m, d, epsilon)."""
-    budgets = context.scale((1.0,), (0.1, 1.0, 10.0))
-    return [(m, d, epsilon) for m in SAMPLES for d in (1, 100) for epsilon in budgets]
-
-
-def first_feasible(algorithm: Any, told: Problem) -> int | None:
-    return smallest_users(lambda n: algorithm.feasible(told, n))
-
-
-def first_better(algorithm: Any, told: Problem, first: int) -> int | None:
-    """The first of the scanned n at which its bound is below the baseline's."""
-    for n in SCANNED:
-        if n < first or not algorithm.feasible(told, n):
-            continue
-        baseline = bound_of("user_level/proc-group-privacy@summed", GroupPrivacy(), told, n)
-        if bound_of(SUMMED[algorithm.label], algorithm, told, n) < baseline:
-            return n
-    return None
-
-
-def map_of_feasible_sizes(algorithm: Any, context: Context) -> tuple[dict[str, Any], tuple[Point, ...]]:
-    numbers: dict[str, Any] = {}
-    points = []
-    for m, d, epsilon in shapes(context):
-        told = plain(d, m, epsilon, TINY_DELTA)
-        first = first_feasible(algorithm, told)
-        if first is None:
-            continue
-        better = first_better(algorithm, told, first)
-        said = f"better than the baseline at {better:.2g}" if better else f"not better at n <= {max(SCANNED):.2g}"
-        numbers[f"m = {m:g}, d = {d}, epsilon = {epsilon:g}"] = f"feasible from {first:,}, {said}"
-        points.append(Point(x=float(m), value=float(first), series=f"d = {d}, epsilon = {epsilon:g}"))
-    return numbers, tuple(points)
 
 
 PHASED_SIZES = {
@@ -375,20 +340,8 @@ def linear_time_bound(users: float, m: int, d: int, eps: float, *, clipped: bool
     return bound_of("user_level/thm-b1@on-the-event", algorithm, told, n)
 
 
-def accelerated_bound(users: float, m: int, d: int, eps: float) -> float:
-    """The derived bound of Theorem C.3 over L R, with the printed radius."""
-    n, algorithm = math.floor(users), PhasedERM()
-    told = plain(d, m, eps, 1 / (n * m))
-    sizes = {"n": float(n), "m": m, "d": d, "L": 1.0}
-    values = {"tau": stated("user_level/alg-3@tau", **sizes), "lambda": algorithm.base_weight(told, n)}
-    values |= dict(zip("pq", algorithm.exponents(told, n), strict=True))
-    return unassumed("user_level/thm-c3@derived", **sizes, **values, epsilon=eps, delta=1 / (n * m), D=1.0)
-
-
 BOWLS = Family.of(mirrored=True, curvature=geometric(1.0, 1 / 16, 24))
 """|w - z|² on a ball with curvatures 1, 1/16, …: a class of smoothness 1 that knows neither n nor the algorithm."""
-FINER_BOWLS = Family.of(mirrored=True, curvature=geometric(1.0, 1 / 2, 64))
-"""The same class, closer together."""
 
 
 DELTA = 1e-60
@@ -446,6 +399,45 @@ def pulls(one: Instance) -> list[AxialPull]:
 IN_CLOSED_FORM = Axial(pulls, 4_000)
 
 
+PATIENT = PhasedERM(c_steps=4.0, c_batch=1e12)
+"""Lemma D.2 leaves constants open: four times the steps, for one is too few for the stages of AC-SA, and all users in
+every minibatch."""
+
+
+SAMPLED = PhasedERM(c_steps=4.0, **PhasedERM.readings["sampled"])
+"""The reading whose sampled phases are certified, with the same patience."""
+
+
+def accelerated(algorithm: PhasedERM, curvature: float, **at: Any) -> Instance:
+    """Algorithm 3 where its private term leads: so many dimensions that √d/ε is far above √n."""
+    one = bowl(algorithm, curvature=curvature, **{"n": 10**9, "m": 10**24, "d": 10**22, "epsilon": 10.0} | at)
+    p, q = algorithm.exponents(one.problem, one.n)
+    return replace(one, at={**one.at, "p": p, "q": q, "tau": phases(one)[0].tau})
+
+
+def accelerating(one: Instance) -> list[Accelerating]:
+    """The phases of Algorithm 3, of all rounds: whole batches or distinct users, no gradient is an outlier."""
+    work: SignBowl = one.work.each
+    found = []
+    for phase in phases(one):
+        for batches in phase.inner.phases if isinstance(phase, Round) else (phase,):
+            assert isinstance(batches, Batches)
+            plan, _ = batches.stages()
+            each = work.deviation**2 / one.problem.samples_per_user
+            sampling = each / batches.users
+            # The mean of a minibatch lies so far from that of all users of the phase, anew in each step.
+            drawn = (work.curvature**2) * each * (1 / batches.batch - 1 / batches.users)
+            d, records = one.problem.constants.d, batches.users * one.problem.samples_per_user
+            # A gradient takes each shift of the smoothing to its point.
+            shifts = (work.curvature * batches.shift) ** 2 * d / (d + 2) / records
+            noise = d * batches.sigma**2 + drawn + shifts
+            found.append(Accelerating([(s.steps, s.upsilon) for s in plan], batches.weight, noise, sampling))
+    return found
+
+
+BY_MOMENTS = Wide(accelerating)
+
+
 class OnePhase(PhasedSGD):
     """The first phase alone: no localisation."""
 
@@ -481,14 +473,14 @@ def without_localisation(one: Instance) -> Instance:
     return _changed(one, lambda it: ALONE[type(it)](**{field.name: getattr(it, field.name) for field in fields(it)}))
 
 
-def _wide(one: Instance) -> float:
+def wrong_power(one: Instance) -> float:
     """(nm)^(1/8): a wrong power."""
     return float((one.n * one.problem.samples_per_user) ** 0.125)
 
 
 def wide_radius(one: Instance) -> Instance:
     """τ is too wide, as by a wrong power of T, and the noise follows."""
-    return _changed(one, lambda it: replace(it, c_radius=it.c_radius * _wide(one)))
+    return _changed(one, lambda it: replace(it, c_radius=it.c_radius * wrong_power(one)))
 
 
 # η of Algorithm 1 and λ of Algorithm 3 are not told apart by any power: the first phases are noise, and localisation

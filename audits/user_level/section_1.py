@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,6 +30,7 @@ from dpcheck.harness.lower_bound import Fact
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.scaling import Instance, powers, scaling
+from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.harness.search import BallRecords, UserRecords
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array
@@ -46,15 +47,17 @@ from .cases import (
     REDUCED_3,
     REDUCED_4,
     WORKLOADS,
+    bowl,
     counted,
     linear,
     plain,
     problem,
     top,
+    without_localisation,
     without_log,
+    wrong_power,
 )
 from .lines import BESIDE, group_privacy, replayed, three_kinds
-from .scaling import WRONG_BASELINE, baseline, long_steps
 
 settings_of_group_privacy = settings(
     "user_level/proc-group-privacy",
@@ -360,6 +363,20 @@ def risk_of_the_baseline(context: Context, *, loss: str, n: int) -> Verdict:
     bound, most = bound_of("user_level/proc-group-privacy@summed", GroupPrivacy(), told, n), top(work)
     verdict = risk.expectation(values, bound, context.failure_probability, limit=most, x=float(n), series=loss)
     return told_apart(verdict, work, bound)
+
+
+def baseline(curvature: float, **at: Any) -> Instance:
+    """Group privacy where its private term leads: users of many samples."""
+    return bowl(GroupPrivacy(), curvature=curvature, **{"n": 2**40, "m": 2**44, "d": 100} | at)
+
+
+def long_steps(one: Instance) -> Instance:
+    """η is too long, and the noise follows."""
+    assert isinstance(one.algorithm, GroupPrivacy)
+    return one.running(replace(one.algorithm, eta=one.algorithm.step(one.problem, one.n) * wrong_power(one)))
+
+
+WRONG_BASELINE: Mapping[str, Mutant] = {"no localisation": without_localisation, "η times (nm)^(1/8)": long_steps}
 
 
 PRIOR = ("user_level/fact-prior-rates",)

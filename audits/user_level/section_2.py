@@ -32,19 +32,17 @@ from dpcheck.verdicts import Verdict, combine, consistent, differs
 from .cases import (
     PHASED_SIZES,
     REDUCED_1,
-    SCANNED,
     WORKLOADS,
     counted,
     linear,
-    map_of_feasible_sizes,
     plain,
     problem,
     promised,
     quadratic,
     risk_verdict,
-    shapes,
     without_log,
 )
+from .feasible import SCANNED, map_of_feasible_sizes, shapes
 from .lines import BESIDE, EMPTY, KEPT, algorithm_1, replayed, three_kinds
 
 ALG_1 = {

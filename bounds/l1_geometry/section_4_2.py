@@ -60,6 +60,7 @@ thm_7_whole = thm_7.as_read(
     "Where T = ⅔ log₂(bεβD/(L log(n/δ) log₂ m)) is whole and m ≥ 5, the excess risk is at most D√(2 log(2d)(L² + "
     "16β²D²)/b) + 2.4 βD²/2^T: of log(n/δ), for which the order has log(1/δ).",
     origin="ours",
+    quantity="excess risk, at its own depth",
     measures="",
     explicit=ESTIMATE + sp.Rational(12, 5) * H * D**2 * SPENT_7 ** sp.Rational(2, 3),
     assumptions=(*thm_7.assumptions, sp.Ge(m, 5)),

@@ -6,13 +6,12 @@ import sympy as sp
 
 from dpcheck.algorithms.l1_geometry.regret import LEAVES, PHASES
 from dpcheck.derivations import Proof, derivation
-from dpcheck.symbols import D, H, L, T, b, d, delta, epsilon, index, lambda_, m, n
+from dpcheck.symbols import D, H, L, T, b, d, delta, epsilon, lambda_, m, n
 
 from ._paper import (
     LARGE,
     LN,
     LOG,
-    LOG2_N,
     LOG_ND,
     NAMED,
     NONSMOOTH,
@@ -26,36 +25,6 @@ from ._paper import (
     modulus,
     width,
 )
-
-proc_reduction = claim(
-    "l1_geometry/proc-strongly-convex-reduction",
-    "Reduction of Section 5 (FKT20)",
-    "⌈log log n⌉ runs of an algorithm for convex losses, run i from the last output on n_i = 2^{i−2}n/log n "
-    "fresh records.",
-    kind="procedure",
-    section="5",
-    origin="cited",
-    about=("l1_geometry/alg-2", "l1_geometry/alg-3"),
-    remark="The current distance bound D_i, which sets η, is not printed: D_1 = D, D²_{i+1} = (2/λ)·bound(D_i).",
-)
-
-proc_reduction_runs = proc_reduction.as_read(
-    "l1_geometry/proc-strongly-convex-reduction@runs",
-    "Reduction of Section 5, number of runs",
-    "⌈log log n⌉ runs, and at least one.",
-    quantity="runs",
-    relation="=",
-    explicit=sp.Max(1, sp.ceiling(sp.log(LOG2_N, 2))),
-    about=("l1_geometry/proc-strongly-convex-reduction",),
-)
-proc_reduction_records = proc_reduction_runs.as_read(
-    "l1_geometry/proc-strongly-convex-reduction@records",
-    "Reduction of Section 5, records of a run",
-    "n_i = 2^{i−2}n/log n, in whole records.",
-    quantity="records of run i",
-    explicit=sp.floor(2 ** (index - 2) * n / LOG2_N),
-)
-
 
 thm_8 = claim(
     "l1_geometry/thm-8",
@@ -238,6 +207,7 @@ thm_9_noise = thm_9.as_read(
     "Theorem 9 with L²/λ and the logarithm of its noise",
     "The rate of `@corrected` with log(n/δ), which is in the noise of every selection, in place of log(1/δ).",
     origin="ours",
+    quantity="excess risk, with the logarithm of the noise",
     measures="",
     order=L**2 / lambda_ * (sp.log(d) * LN**2 / n + (LOG_ND * sp.log(m) * LN**2 / (n * epsilon)) ** sp.Rational(4, 3)),
 )

@@ -1,10 +1,9 @@
-"""Section 6: the shuffled accelerated method, Algorithms 6 and 7, Theorems 6 and 7."""
+"""Section 6: the shuffled accelerated method, Algorithms 6 and 7, also where every record draws its own place."""
 
 from __future__ import annotations
 
 import sympy as sp
 
-from dpcheck.asymptotics import Regime
 from dpcheck.derivations import Proof, derivation
 from dpcheck.symbols import (
     C,
@@ -13,22 +12,19 @@ from dpcheck.symbols import (
     R,
     T,
     b,
-    beta,
     d,
     delta,
     epsilon,
     gamma,
     index,
     k,
-    lambda_,
     m,
     n,
     r_k,
     sigma,
-    theta,
 )  # fmt: skip
 
-from ._paper import FREE, LOG, LOGS, SHUFFLED_RANGE, Delta, E, claim, ell, epsilon_0, growth, settled, tau, theta_bar, x
+from ._paper import LOG, claim, epsilon_0, theta_bar
 
 alg_6 = claim(
     "tsybakov/alg-6",
@@ -159,6 +155,53 @@ alg_6_shuffle_delta = alg_6_plain_delta.as_read(
     * _spent(2 * C / (sigma * sp.sqrt(b)), epsilon_0),
 )
 
+alg_6_placed = alg_6.as_read(
+    "tsybakov/alg-6@placed",
+    "Algorithm 6 on records that draw their places",
+    "Let each of n records be in batch t <= T with chance 1/(2T) and in none with chance 1/2, independently, and let "
+    "the sum of the clipped gradients of a batch, over n/(2T), be hidden by noise of variance 16C²T log(1/δ)/(n²ε²), "
+    "which Algorithm 6 prints, at constant 16. It is (ε, δ)-DP for ε <= 1/4, Tε <= log(1/δ), Tε² <= 2, δ <= 1/e, "
+    "for every loss and dimension.",
+    section="6",
+    origin="ours",
+    explicit=16 * C**2 * T * LOG / (n**2 * epsilon**2),
+    assumptions=(
+        sp.Le(epsilon, sp.Rational(1, 4)),
+        sp.Le(T * epsilon, LOG),
+        sp.Le(T * epsilon**2, 2),
+        sp.Le(delta, sp.exp(-1)),
+    ),
+    remark="Without the log(n/δ) of the proof of Theorem 6, and in a larger range: ε <= √(log(n/δ)/n) is inside for "
+    "δ <= 1/n and T <= √(n log(1/δ)/2).",
+)
+
+alg_6_placed_batch = alg_6_batch.as_read(
+    "tsybakov/alg-6@placed-batch",
+    "Algorithm 6 on records that draw their places, batches",
+    "A batch is of n/(2T) records in the mean.",
+    origin="ours",
+    explicit=n / (2 * T),
+)
+
+alg_6_placed_steps = alg_6_batch.as_read(
+    "tsybakov/alg-6@placed-steps",
+    "Algorithm 6 on records that draw their places, number of batches",
+    "T = √(HD/r̃_k)·min{(εn/√(dℒ))^{(k−1)/(2k)}, n^{1/4}}, rounded up; it may be more than n.",
+    origin="ours",
+    quantity="batches",
+    explicit=sp.ceiling(
+        sp.sqrt(H * D / r_k) * sp.Min((epsilon * n / sp.sqrt(d * LOG)) ** ((k - 1) / (2 * k)), n ** sp.Rational(1, 4))
+    ),
+)
+
+alg_6_placed_gradients = alg_6_gradients.as_read(
+    "tsybakov/alg-6@placed-gradients",
+    "Algorithm 6 on records that draw their places, gradients",
+    "One of every record at most.",
+    origin="ours",
+    explicit=n,
+)
+
 alg_7 = claim(
     "tsybakov/alg-7",
     "Algorithm 7 (iterated PNCA-SGD)",
@@ -239,204 +282,60 @@ alg_7_shrinking_diameter = alg_7_records.as_read(
     explicit=2 * R,
 )
 
-thm_6 = claim(
-    "tsybakov/thm-6",
-    "Theorem 6",
-    "For ε = O(√(log(n/δ)/n)) Algorithm 6 is (ε, δ)-DP, and for a smooth risk its expected excess is O(r̃_kD(1/√n + "
-    "(√(d log(1/δ))/(εn))^{(k−1)/k})), without any Lipschitz condition.",
-    kind="theorem",
-    section="6",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
-    order=r_k * D * tau(),
-    assumptions=(SHUFFLED_RANGE, sp.Ge(k, 2)),
-    about=("tsybakov/alg-6",),
-    grade="proof gap",
-    remark="The proof's noise is log(n/δ) times larger in variance than the printed one, and its range of ε is "
-    "O(√(log(1/δ)/n)) (S10). No violation is known inside the range.",
-)
-
-thm_6_derived = thm_6.as_read(
-    "tsybakov/thm-6@derived",
-    "Theorem 6 with noise Σ and bias of the clipped mean",
-    "With a_t = 2/(t+1), η_t = 4γ/(t(t+1)), γ = max{2H, (Σ/D)√(T(T+1)(2T+1)/12)} and Σ² = dσ² + r̃_k²T/n: "
-    "excess <= 4HD²/(T(T+1)) + 2DΣ√((2T+1)/(3T(T+1))) + Dr̃_k^k/((k−1)C^{k−1}).",
-    origin="ours",
-    explicit=4 * H * D**2 / (T * (T + 1))
-    + 2 * D * sp.sqrt(d * sigma**2 + r_k**2 * T / n) * sp.sqrt((2 * T + 1) / (3 * T * (T + 1)))
-    + D * r_k**k / ((k - 1) * C ** (k - 1)),
-    assumptions=(sp.Ge(k, 2),),
-)
+ell, h, y, z = sp.symbols("ℓ h y z", positive=True)
+"""log(1/δ), n^{−1/2} or what a record adds over the deviation of the noise, and numbers to substitute."""
+BENT = sp.Rational(18, 25)
+"""κ; e − 2 is less."""
 
 
-@derivation("tsybakov/thm-6", FREE)
-def accelerated_balance(proof: Proof) -> None:
-    """C balances noise against clipping; T is the lesser of two numbers, so HD²/T² is at most the sum of both terms."""
-    for least in (SHUFFLED_RANGE, sp.Ge(k, 2)):
-        proof.assumes("tsybakov/thm-6", least.lts, least.gts)
-    variance = C**2 * T * ell / (n**2 * epsilon**2)
-    noise = proof.equal(
-        "the noise over √T steps", lambda: sp.sqrt(d * variance / T), C * sp.sqrt(d * ell) / (n * epsilon)
+@derivation("tsybakov/alg-6@placed")
+def exponential_moment_of_places(proof: Proof) -> None:
+    """Given the places of the others a density ratio is a martingale in the steps, with a Gaussian quadratic's moment.
+
+    L = dP/dR = 1 + qΣX_t, X_t = e^{y_t} − 1, y_t = h<a_t, z_t> − h²|a_t|²/2, q = 1/(2T), R without the record, a_t
+    known before step t and at most 1 long; L' of the other record has a'_t. δ(ε) = E(L − e^εL')_+.
+    """
+    least = (epsilon, sp.Rational(1, 4)), (T * epsilon, LOG), (T * epsilon**2, sp.Integer(2)), (delta, sp.exp(-1))
+    for low, high in least:
+        proof.assumes("tsybakov/alg-6@placed", low, high)
+    batch = proof.uses("tsybakov/alg-6@placed-batch", n / (2 * T))
+    deviation = 4 * C * sp.sqrt(T * ell) / (n * epsilon)
+    shift = proof.equal(
+        "h, what a record adds over the deviation", lambda: C / batch / deviation, sp.sqrt(T / ell) * epsilon / 2
     )
-    ratio, scale = epsilon * n / sp.sqrt(d * ell), sp.sqrt(H * D / r_k)
-    few, fewer = scale * ratio ** ((k - 1) / (2 * k)), scale * n ** sp.Rational(1, 4)
-    bound = proof.master(
-        "excess risk",
-        {
-            "acceleration at the first number": proof.equal(
-                "HD²/T² at T = √(HD/r̃_k) (εn/√(dℓ))^{(k−1)/(2k)}",
-                lambda: H * D**2 / few**2,
-                r_k * D * ratio ** (-(k - 1) / k),
-                {k: 1 + x},
-            ),
-            "acceleration at the second": proof.equal(
-                "HD²/T² at T = √(HD/r̃_k) n^{1/4}", lambda: H * D**2 / fewer**2, r_k * D / sp.sqrt(n)
-            ),
-            "noise": D * noise,
-            "sampling": D * r_k / sp.sqrt(n),
-            "clipping": D * r_k**k / C ** (k - 1),
-        },
+    square = proof.equal("its square", lambda: shift**2, T * epsilon**2 / (4 * ell))
+    proof.at_most("h² <= ε/4 where Tε <= ℓ", lambda: square, epsilon / 4, {T: ell / epsilon / (1 + z)})
+    proof.at_most("h² <= 1/(2ℓ) where Tε² <= 2", lambda: square, 1 / (2 * ell), {T: 2 / epsilon**2 / (1 + z)})
+    proof.argues("(L − e^εL')_+ <= V_+ + qΣ(X_t − e + 1)_+, V = 1 − e^ε + qΣ(min{X_t, e − 1} − e^εX'_t)")
+    proof.at_most("e − 2 is below κ = 18/25", sp.E - 2, BENT)
+    proof.argues(
+        "min{X, e − 1} <= y + κy² and −X' <= −y', so at the rate g the logarithm of E e^{gV} is at most −g(e^ε − 1) + "
+        "Tsh²((e^ε − 1)/2 + κ/(1 − φ) + κh²/4 + s(1 + e^ε)²/(2(1 − φ))), s = gq, φ = 2κsh²"
     )
-    excess = proof.chooses(bound, {C: r_k * ratio ** (1 / k)})
-    proof.concludes("tsybakov/thm-6", excess, where=LOGS)
-
-
-nu = sp.Symbol("nu", positive=True)
-"""log(n/δ)."""
-WITH_LOG = r_k * D * (1 / sp.sqrt(n) + sp.sqrt(sp.log(n / delta)) * (sp.sqrt(d * LOG) / (epsilon * n)) ** ((k - 1) / k))
-"""The order of Theorem 6 with what the noise of its proof adds."""
-
-thm_6_shuffled = thm_6.as_read(
-    "tsybakov/thm-6@shuffled",
-    "Theorem 6 with the noise of its proof",
-    "Algorithm 6 with noise that is private once shuffled, log(n/δ) times the printed one in variance, has the "
-    "expected excess of Theorem 6 with √log(n/δ) on its private term.",
-    origin="ours",
-    order=WITH_LOG,
-)
-
-
-@derivation("tsybakov/thm-6@shuffled", Regime(base=None, others="free", where=[d >= 1, n >= 1, nu >= 1]))
-def noise_of_the_proof(proof: Proof) -> None:
-    """The balance of Theorem 6, whose level C stays as it is, with a longer noise."""
-    ratio = epsilon * n / sp.sqrt(d * ell)
-    noise = proof.equal(
-        "the noise over √T steps at the printed level",
-        lambda: r_k * ratio ** (1 / k) * sp.sqrt(nu) / ratio,
-        r_k * sp.sqrt(nu) * ratio ** (-(k - 1) / k),
-        {k: 1 + x},
+    rate = sp.Rational(12, 5) * ell / epsilon
+    step = proof.equal("s at g = 12ℓ/(5ε)", lambda: rate / (2 * T), 6 * ell / (5 * T * epsilon))
+    narrow = proof.at_most(
+        "φ at ε <= 1/4", lambda: 2 * BENT * step * square, sp.Rational(27, 250), {epsilon: 1 / (4 * (1 + z))}
     )
-    excess = proof.argues("beside it the terms of Theorem 6", "excess", "<=", D * (r_k / sp.sqrt(n) + 2 * noise))
-    proof.concludes("tsybakov/thm-6@shuffled", excess, where={**LOGS, sp.log(n / delta): nu})
-
-
-thm_7 = claim(
-    "tsybakov/thm-7",
-    "Theorem 7",
-    "In the range of Theorem 6, under (θ, λ)-TNC, Algorithm 7 has expected excess Õ(λ^{−1/(θ−1)}(r̃_kτ)^{θ/(θ−1)}).",
-    kind="theorem",
-    section="6",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
-    order=growth(r_k * tau()),
-    assumptions=(SHUFFLED_RANGE, sp.Ge(k, 2), sp.Gt(theta, 1)),
-    about=("tsybakov/alg-7",),
-    grade="proof gap",
-    remark="'As Theorem 3', and so with its gap (S8); the noise condition is missing among the hypotheses.",
-)
-
-thm_7_phases = thm_7.as_read(
-    "tsybakov/thm-7@phases",
-    "The rate of Theorem 7 asked of Algorithm 7",
-    "Algorithm 7 with weights 2/(t+1) and parts of the proof's sizes, on the whole domain or on halving balls, has the "
-    "expected excess of Theorem 7.",
-    origin="ours",
-    grade="proof gap",
-    remark="About log log n calls are too few for either: on power wells the measured exponents are behind the "
-    "order's.",
-    assumptions=(),
-)
-
-
-thm_7_convex = thm_7.as_read(
-    "tsybakov/thm-7@convex",
-    "What Algorithm 7 has without the noise condition",
-    "Algorithm 7 with weights 2/(t+1), parts of the proof's sizes and the noise of the proof of Theorem 6 has the "
-    "expected excess of `thm-6@shuffled`, whatever θ and λ are.",
-    origin="ours",
-    order=WITH_LOG,
-    assumptions=(),
-)
-
-PER_RADIUS = sp.sympify(thm_6_derived.explicit).subs(D, 2 * D) / D
-"""What a call on a ball of radius D costs at most per unit of its radius."""
-thm_7_halving = thm_7.as_read(
-    "tsybakov/thm-7@halving",
-    "Theorem 7 corrected",
-    "m calls of Algorithm 6 on n fresh records each, call e on W ∩ B(w_{e−1}, R_{e−1}) from w_{e−1}, R_{e−1} = "
-    "2^{1−e}D, with weights 2/(t+1), γ of `thm-6@derived` at the diameter 2R_{e−1}, and noise of `alg-6@plain`, or "
-    "shuffled as in `alg-6@shuffle-delta`, is (ε, δ)-DP. For every θ > 1 its excess is at most "
-    "4(2a')^{θ/(θ−1)}λ^{−1/(θ−1)} with probability 1 − β, a' = am/β and a the bound of `thm-6@derived` at 2D over D, "
-    "for 2D^{1−θ}a' <= λ <= 2^{(θ−1)m}·2D^{1−θ}a'.",
-    origin="ours",
-    explicit=4 * growth(2 * PER_RADIUS * m / beta),
-    assumptions=(sp.Ge(k, 2), sp.Gt(theta, 1)),
-    probability=1 - beta,
-    quantity="excess risk, as corrected",
-    measures="",
-)
-
-
-def settled_on_balls(proof: Proof, radius: sp.Symbol, call: sp.Symbol) -> sp.Expr:
-    """What m calls come to with probability 1 − β, each costing `call` a unit of the `radius` of its ball, halved."""
-    raised = call * m / beta
-    least = proof.equal(
-        "2R_ea'/λ, Markov's bound on ‖w_e − w*‖^θ, is R_e^θ at λ = μ_e", lambda: 2 * radius * raised / radius**theta,
-        2 * raised * radius ** (1 - theta), {theta: 1 + x},
+    proof.at_most("e^{1/4} is below 9/7, and so e^ε − 1 below 2/7", sp.exp(sp.Rational(1, 4)), sp.Rational(9, 7))
+    per_rate = proof.equal("Ts is g/2, and h² at most ε/4: of gε", lambda: T * step / rate / 4, sp.Rational(1, 8))
+    drift = proof.at_most(
+        "times what does not grow with s", lambda: per_rate * (sp.Rational(1, 7) + BENT / (1 - narrow) + BENT / 64),
+        sp.Rational(13, 100),
     )  # fmt: skip
-    last = proof.argues("μ_{e*+1} > λ", "R_{e*}", "<=", 2 * (2 * raised / lambda_) ** (1 / (theta - 1)))
-    proof.equal("there μ_{e*} = 2^{1−θ}λ", lambda: least.subs(radius, last), 2 ** (1 - theta) * lambda_, {theta: 1 + x})
-    mean = proof.argues("on that event call e* and all later ones, each against its own start, have the mean", "", "<=",
-                        4 * radius * call)  # fmt: skip
-    excess = proof.equal("m/β times that, with probability 1 − β in all", lambda: mean * m / beta, 4 * radius * raised)
-    return excess.subs(radius, last)
-
-
-@derivation("tsybakov/thm-7@halving")
-def calls_on_halving_balls(proof: Proof) -> None:
-    """As `thm-3@every-loss`; the bias of clipping costs Algorithm 6 the diameter of its domain, so balls halve."""
-    proof.assumes("tsybakov/thm-7@halving", sp.S.One, theta)
-    proof.assumes("tsybakov/thm-7@halving", sp.Integer(2), k)
-    radius, call, zeta = sp.symbols("R_{e} a z", positive=True)
-    on_ball = proof.uses("tsybakov/thm-6@derived", thm_6_derived.explicit.subs(D, 2 * radius), {D: 2 * radius})
-    proof.at_most(
-        "per unit of radius it is largest on the first ball", sp.expand(on_ball / radius), sp.expand(PER_RADIUS),
-        {radius: D / (1 + zeta)},
-    )  # fmt: skip
-    excess = settled_on_balls(proof, radius, call)
-    proof.concludes("tsybakov/thm-7@halving", excess.subs(call, PER_RADIUS), where={theta: 1 + x})
-
-
-@derivation("tsybakov/thm-7@convex", Regime(base=None, others="free", where=[d >= 1, n >= 1, nu >= 1]))
-def last_part_alone(proof: Proof) -> None:
-    """The last call, from wherever, reads a quarter of the records at least."""
-    error = r_k * (1 / sp.sqrt(n) + sp.sqrt(nu) * (sp.sqrt(d * ell) / (epsilon * n)) ** ((k - 1) / k))
-    excess = proof.argues("Theorem 6 with the noise of its proof, at n/4", "excess", "<=", 4 * D * error)
-    proof.concludes("tsybakov/thm-7@convex", excess, where={**LOGS, sp.log(n / delta): nu})
-
-
-@derivation("tsybakov/thm-7", FREE, expect="undecided")
-def iterated_acceleration(proof: Proof) -> None:
-    """The recursion of Theorem 3 with the error of Theorem 6, and so with the same gap."""
-    proof.gap(
-        "a call that starts at distance Δ costs ΔE",
-        (Delta**2 / R + R) * E / 2,
-        Delta * E,
-        {Delta: 1, R: 4, E: 1},
-        stands="as in Theorem 3: the conclusion is open",
+    squares = proof.equal("Ts²h², of gε", lambda: T * step**2 * square / (rate * epsilon), sp.Rational(3, 20))
+    spread = proof.at_most(
+        "times what else does", lambda: squares * sp.Rational(16, 7) ** 2 / (2 * (1 - narrow)), sp.Rational(11, 25)
     )
-    error = r_k * (1 / sp.sqrt(n) + (sp.sqrt(d * ell) / (epsilon * n)) ** ((k - 1) / k))
-    proof.grants("that premise; the calls would settle where λΔ^θ = ΔE", "excess", "<=", settled(error))
-    proof.concludes("tsybakov/thm-7", settled(error), where=LOGS)
+    proof.at_most("the logarithm is at most log δ", lambda: -rate * epsilon * (1 - drift - spread), -ell)
+    proof.at_most("e is above 2", 2, sp.E)
+    head = proof.at_most(
+        "E V_+ <= E e^{gV}/(eg), of δ, where ℓ >= 1", lambda: 1 / (2 * rate), sp.Rational(1, 19),
+        {ell: 1 + y, epsilon: 1 / (4 * (1 + z))},
+    )  # fmt: skip
+    tail = proof.argues(
+        "qΣE(X_t − e + 1)_+ <= Q(1/h − h/2)/2 <= e^{−(1/h² − 1)/2}/4, and 1/(2h²) >= ℓ: of δ", "", "<=",
+        sp.exp(sp.Rational(1, 2)) / 4,
+    )  # fmt: skip
+    proof.at_most("both together are less than δ", lambda: head + tail, 1)
+    proof.concludes("tsybakov/alg-6@placed", (C / batch / shift).subs(ell, LOG) ** 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sympy as sp
 
 from dpcheck.derivations import Proof, derivation
-from dpcheck.symbols import D, L, T, d, delta, epsilon, lambda_, m, n, p, q, tau, zeta
+from dpcheck.symbols import D, L, T, d, delta, epsilon, lambda_, m, n, p, q, tau
 
 from ._paper import (
     ACCELERATED,
@@ -23,9 +23,8 @@ from ._paper import (
     V,
     bounded,
     claim,
-    s,
 )
-from .section_3 import regularised
+from .section_3 import LOG_STEPS, SAMPLED_SIGMA, TWICE, regularised
 
 thm_c1 = claim(
     "user_level/thm-c1",
@@ -107,49 +106,6 @@ thm_c1_conditional = thm_c1.as_read(
     "the sample (S28). The witness is of this step by itself, with ten users, fewer than the theorem asks for. Not "
     "shown to break privacy; full batches need no amplification.",
     assumptions=(),
-)
-
-lem_c2 = claim(
-    "user_level/lem-c2",
-    "Lemma C.2",
-    "Given equal score bits and small Laplace noise, a coupling keeps the kept gradient means of neighbours within "
-    "τ log(1/ζ)/K of each other with probability 1 − ζ.",
-    kind="lemma",
-    section="C",
-    origin="cited",
-    quantity="distance of the kept means",
-    relation="<=",
-    order=tau * sp.log(1 / zeta) / K,
-    about=("user_level/alg-2", "user_level/proc-outlier-removal"),
-    probability=1 - zeta,
-    grade="slip",
-    remark="The bits are defined with 4K_i/5 instead of the noisy threshold (S11). Its radii are equal, Algorithm 1's "
-    "are not: at equal radii a high score does not give a core, so fewer points are kept (S10).",
-)
-lem_c2_literal = claim(
-    "user_level/lem-c2@literal",
-    "Lemma B.2's argument at equal radii",
-    "If s >= 2K/3 at radius 2τ and h is counted at radius 2τ too, then at least 2K/3 points are kept on average.",
-    kind="lemma",
-    section="C",
-    quantity="mean share of kept points",
-    relation=">=",
-    explicit=sp.Rational(2, 3),
-    about=("user_level/proc-outlier-removal",),
-    grade="slip",
-    remark="A third at the centre and four clusters of a sixth at distance 2τ: s = 2K/3, and 1/3 is kept (S10).",
-)
-lem_c2_derived = lem_c2.as_read(
-    "user_level/lem-c2@derived",
-    "Lemma C.2 with constants",
-    "K distinct users with s >= 7K/10: ‖h − h'‖ <= 8τ(1 + B)/max(|S|, |S'|), where E|S| >= (2s/K − 1)K >= 0.4K and "
-    "|S| >= 0.4K − √(K log(1/ζ)/2) with probability 1 − ζ.",
-    origin="ours",
-    quantity="mean share of kept points at mean degree s of K",
-    relation=">=",
-    explicit=2 * s / K - 1,
-    about=("user_level/proc-outlier-removal",),
-    probability=None,
 )
 
 thm_c3 = claim(
@@ -266,6 +222,16 @@ thm_c3_summed = thm_c3.as_read(
     explicit=sp.Min(L * D, ACCELERATED + L * D * BAD_STEPS),
     assumptions=(),
 )
+SAMPLED_UNIT = 1280 * sp.sqrt(2) / 3 * sp.sqrt(TWICE * LOG_STEPS) / (epsilon * SHARE)
+"""S, the same in units of τ√T_i(1 − 2^{−q})/n_i."""
+thm_c3_sampled = thm_c3_derived.as_read(
+    "user_level/thm-c3@sampled",
+    "Risk of Algorithm 3 with sampled phases, with constants",
+    "thm-c3@derived with S = (1280√2/3)√(log(2/δ) log(8T/δ))/(ε(1 − 2^{−q})), T = T_1, in the place of "
+    "1000 log(nde^ε/δ)/(ε(1 − 2^{−q})).",
+    order=OPTIMAL,
+    explicit=thm_c3_derived.explicit.subs(LOG_SIGMA, 32 * sp.sqrt(2) / 75 * sp.sqrt(TWICE) * sp.sqrt(LOG_STEPS)),
+)
 
 
 @derivation("user_level/thm-c3@derived")
@@ -318,6 +284,12 @@ def over_the_phases(proof: Proof, label: str, noise_of: str, sigma: sp.Expr, uni
     )  # fmt: skip
     proof.assumes(label, 2 * q, p)
     proof.concludes(label, phases + root)
+
+
+@derivation("user_level/thm-c3@sampled")
+def geometric_sampled_phases(proof: Proof) -> None:
+    """As for full batches; the logarithm of the largest T_i stands for all."""
+    over_the_phases(proof, "user_level/thm-c3@sampled", "user_level/alg-3@sampled-noise", SAMPLED_SIGMA, SAMPLED_UNIT)
 
 
 @derivation("user_level/thm-c3", LEGAL)

@@ -1,21 +1,19 @@
-"""Section 3: the accelerated algorithm with optimal risk, and its restarts."""
+"""Section 3: the accelerated algorithm with optimal risk, as printed, and repaired where phases are sampled."""
 
 from __future__ import annotations
 
 import sympy as sp
 
-from dpcheck.asymptotics import Regime
 from dpcheck.derivations import Proof, derivation
-from dpcheck.symbols import D, H, L, R, T, d, delta, epsilon, index, lambda_, last, m, mu, n, q, rho
+from dpcheck.symbols import D, H, L, R, T, d, delta, epsilon, index, lambda_, last, m, n, q, tau
 
 from ._paper import (
-    AL24_GRADIENTS,
     AT_LOG,
     BEST_Q,
-    BS23_GRADIENTS,
     CONDITION_D,
     ENOUGH_USERS,
     FREE,
+    GAUSSIAN_VARIANCE,
     GRADIENTS,
     GRADIENTS_TIGHT,
     LAST_PHASE,
@@ -27,6 +25,8 @@ from ._paper import (
     STATISTICAL,
     USERS,
     WITH_LOG,
+    Delta,
+    K,
     Ks,
     N,
     Ns,
@@ -34,13 +34,10 @@ from ._paper import (
     bounded,
     claim,
     ell,
-    radii,
     s,
     setting,
     steps,
     that_fit,
-    u,
-    x,
 )
 
 alg_3 = claim(
@@ -115,6 +112,37 @@ alg_3_gradients = setting(
     m * sp.Sum(Ts[index] * Ks[index], (index, 1, last)),
     measures="gradients",
 )
+
+TWICE = sp.log(2 / delta)
+LOG_STEPS = sp.log(8 * T / delta)
+BUDGET_OF_A_STEP = 3 * epsilon * N / (8 * K * sp.sqrt(T * TWICE))
+"""ε of a step on its minibatch, half of it for the test."""
+SAMPLED_SIGMA = 1280 * sp.sqrt(2) / 3 * tau * sp.sqrt(T * TWICE * LOG_STEPS) / (epsilon * N)
+
+alg_3_sampled_minibatches = setting(
+    alg_3,
+    "user_level/alg-3@sampled-minibatches",
+    "K_i",
+    "The least even number that is at least 3n_iε/(4√(T_i log(2/δ))) and n_i/T_i; at most n_i.",
+    2 * sp.Min(sp.floor(N / 2), sp.ceiling(sp.Max(3 * N * epsilon / (4 * sp.sqrt(T * TWICE)), N / T) / 2)),
+    origin="ours",
+)
+alg_3_sampled_noise = setting(
+    alg_3,
+    "user_level/alg-3@sampled-noise",
+    "σ_i",
+    "σ_i = (1280√2/3)τ√(T_i log(2/δ) log(8T_i/δ))/(εn_i).",
+    SAMPLED_SIGMA,
+    origin="ours",
+)
+alg_3_sampled_test = setting(
+    alg_3,
+    "user_level/alg-3@sampled-test",
+    "scale of the noise on each step's threshold",
+    "16K_i√(T_i log(2/δ))/(3εn_i), drawn afresh in each step; a score has twice as much.",
+    2 / BUDGET_OF_A_STEP,
+    origin="ours",
+)
 thm_3_1 = claim(
     "user_level/thm-3-1",
     "Theorem 3.1",
@@ -148,6 +176,77 @@ def users_left(proof: Proof, label: str) -> sp.Expr:
     proof.assumes(label, hypothesis, n ** (1 - q))
     proof.argues("the last phase has at least (1 − 2^{−q})n^{1−q} users", "n_l", ">=", SHARE * n ** (1 - q))
     return SHARE * hypothesis
+
+
+thm_3_1_sampled = thm_3_1.as_read(
+    "user_level/thm-3-1@sampled",
+    "Theorem 3.1 for phases that are truly sampled",
+    "With weights in place of coins, a threshold for each step, and those K_i, tests and σ_i, Algorithm 3 is "
+    "(ε, δ)-user-level private for ε <= (2/3) log(2/δ), where every n_i >= (320/3)√(T_i log(2/δ)) log(8T_i/δ)/ε.",
+    origin="ours",
+    quantity="ε that a user spends",
+    relation="<=",
+    explicit=epsilon,
+    assumptions=(sp.Le(epsilon, 2 * TWICE / 3),),
+    remark="σ_i is below the printed one once 16T_i <= (nde^ε)²: the printed noise is enough for a mean that moves by "
+    "O(τ/K_i) for certain and a test that is amplified with it. The price is √T_i in the number of users.",
+)
+
+
+@derivation("user_level/thm-3-1@sampled")
+def steps_amplified_together(proof: Proof) -> None:
+    """One step on its minibatch, test and mean; then its sampling, Lemma A.8; then T of them, Lemma A.7."""
+    label, at_seven = "user_level/thm-3-1@sampled", sp.Rational(7, 10) * K
+    e, share = sp.symbols("e share", positive=True)
+    proof.assumes(label, epsilon, 2 * TWICE / 3)
+    least = 3 * N * epsilon / (4 * sp.sqrt(T * TWICE))
+    budget = BUDGET_OF_A_STEP
+    proof.equal("the budget at the least K", lambda: budget.subs(K, least), sp.Rational(1, 2))
+    scale = proof.uses("user_level/alg-3@sampled-test", 2 / budget)
+    proof.equal("the bit, whose score moves by 2 under noise of 2b", lambda: 2 / (2 * scale), budget / 2)
+    moved = proof.uses("user_level/lem-c2@weighted", 32 * tau / (2 * at_seven - K), {s: at_seven})
+    asked = proof.uses(
+        "user_level/def-a5",
+        GAUSSIAN_VARIANCE.subs(sp.log(2 / delta), LOG_STEPS).subs({Delta: moved, epsilon: budget / 2}),
+        {Delta: moved, epsilon: budget / 2, delta: delta / (4 * T)},
+    )  # fmt: skip
+    noise = proof.uses("user_level/alg-3@sampled-noise", SAMPLED_SIGMA)
+    proof.equal("σ² for δ/(4T) <= δn_i/(4K_iT_i)", lambda: noise**2, asked)
+    few = sp.Rational(320, 3) * sp.sqrt(T * TWICE) * LOG_STEPS / epsilon
+    sure = proof.equal(
+        "(K/10)/(2b) where the phase has as many users as it needs",
+        lambda: (K / 10 / (2 * scale)).subs(N, few),
+        LOG_STEPS,
+    )
+    del sure
+    proof.argues(
+        "a score below 7K/10 passes with Lap(2b) − Lap(b) > K/10", "P", "<=", sp.Rational(2, 3) * delta / (8 * T)
+    )
+    one = proof.uses("user_level/lem-a8", (sp.exp(budget) - 1) * K / N, {epsilon: budget})
+    proof.at_most(
+        "(e^e − 1)/e at e = 1/2, where it is largest", lambda: 2 * (sp.exp(sp.Rational(1, 2)) - 1), sp.Rational(13, 10)
+    )
+    amplified = proof.argues("convexity of e^x", "ε of a sampled step", "<=", sp.Rational(13, 10) * budget * K / N)
+    del one
+    small = proof.equal("free of K and N", lambda: amplified, sp.Rational(39, 80) * epsilon / sp.sqrt(T * TWICE))
+    proof.uses(
+        "user_level/lem-a7", sp.sqrt(2 * T * TWICE) * e + T * e * (sp.exp(e) - 1),
+        {epsilon: e, sp.Symbol("delta_prime", positive=True): delta / 2},
+    )  # fmt: skip
+    rise = proof.argues("e^e − 1 <= 1.41e for e <= 13/20", "", "<=", sp.Rational(141, 100) * e)
+    proof.at_most("at its end", lambda: sp.exp(sp.Rational(13, 20)) - 1, rise.subs(e, sp.Rational(13, 20)))
+    total = proof.equal(
+        "over ε, ε = share log(2/δ)",
+        lambda: ((sp.sqrt(2 * T * TWICE) * e + T * e * rise).subs(e, small) / epsilon).subs(epsilon, share * TWICE),
+        sp.Rational(39, 80) * sp.sqrt(2) + sp.Rational(141, 100) * sp.Rational(39, 80) ** 2 * share,
+    )
+    proof.at_most("for ε <= (2/3) log(2/δ)", lambda: total.subs(share, sp.Rational(2, 3)), sp.Integer(1))
+    proof.equal(
+        "δ: T samples of both misses, and the composition's",
+        lambda: T * K / N * 2 * delta * N / (4 * K * T) + delta / 2,
+        delta,
+    )
+    proof.concludes(label, proof.argues("a user is in one phase", "ε", "<=", epsilon))
 
 
 thm_3_2 = claim(
@@ -221,145 +320,33 @@ def regularised_phases(proof: Proof) -> None:
     proof.concludes("user_level/thm-3-2@gradients", counted, regime=FREE, looser=True)
 
 
-claim_3_3 = claim(
-    "user_level/claim-3-3",
-    "Remark 3.3",
-    "The gradient complexity of Theorem 3.2 is below those of all near-optimal algorithms before it, on the ranges "
-    "where these are legal: BS23 needs m < n and β < √(n/m).",
-    kind="proposition",
-    section="3",
-    quantity="gradients, n = d, ε = 1, L = R = 1",
+thm_3_2_sampled = thm_3_2_derived.as_read(
+    "user_level/thm-3-2@sampled",
+    "Gradients of Algorithm 3 with sampled phases",
+    "At most mΣ_i[n_i + (3/4)n_iε√(T_i/log(2/δ)) + 2T_i].",
+    quantity="gradients",
     relation="<=",
-    order=sp.Min(BS23_GRADIENTS, AL24_GRADIENTS),
-    about=("user_level/alg-3",),
-    remark="Up to the floor nm: for β below 1/√(nm) AL24's formula β(nm)^{3/2} is below nm, which no algorithm "
-    "that reads its data is.",
-)
-
-SQUARE = Regime(base=None, others="free", where=[n >= 1, m >= 1, H**2 * m * n >= 1])
-
-
-@derivation("user_level/claim-3-3", SQUARE)
-def fewer_gradients_than_before(proof: Proof) -> None:
-    """At n = d, ε = 1, L = R = 1 the count of Theorem 3.2 against BS23's where that is legal, and against AL24's."""
-    here = proof.uses("user_level/thm-3-2@derived", GRADIENTS_TIGHT).subs({d: n, epsilon: 1, D: 1, L: 1})
-    legal = Regime(base=None, others="free", where=[n >= 1, m >= 1, H**2 * m * n >= 1, m <= n, H**2 * m <= n])
-    proof.order_at_most("BS23, legal for m <= n and β <= √(n/m)", here, BS23_GRADIENTS, legal)
-    proof.order_at_most("AL24, for β >= 1/√(nm): below that its formula is less than one pass", here, AL24_GRADIENTS)
-    proof.concludes("user_level/claim-3-3", here, regime=legal, looser=True)
-
-
-claim_3_4 = claim(
-    "user_level/claim-3-4",
-    "Remark 3.4",
-    "Theorems 3.1 and 3.2 bound neither β nor, but for logarithms, the number of users from below.",
-    kind="proposition",
-    section="3",
-    quantity="users needed for a last phase, at q = log_2(1 + 1/log_2 n)",
-    relation="<=",
-    order=sp.log(n) * CONDITION_D / epsilon,
-    about=("user_level/alg-3",),
-)
-claim_3_4_derived = claim_3_4.as_read(
-    "user_level/claim-3-4@derived",
-    "How many users suffice",
-    "q = log_2(1 + 1/log_2 n) is the best exponent, and (1 − 2^{−q})n^{−q} >= 1/(e(1 + log_2 n)) there: "
-    "n > 100e(1 + log_2 n) log(20nmde^ε/δ)/ε suffices.",
-    origin="ours",
-    quantity="n^{1−q}(1 − 2^{−q})",
-    relation=">=",
-    explicit=n / (sp.E * (1 + sp.log(n, 2))),
-    about=(),
+    explicit=m
+    * sp.Sum(
+        Ns[index] + sp.Rational(3, 4) * Ns[index] * epsilon * sp.sqrt(Ts[index] / TWICE) + 2 * Ts[index],
+        (index, 1, last),
+    ),
+    assumptions=(),
 )
 
 
-@derivation("user_level/claim-3-4@derived")
-def best_exponent(proof: Proof) -> None:
-    """With x = log_2 n and u = 2^q, n^{−q}(1 − 2^{−q}) = u^{−x}(1 − 1/u) is largest at u = 1 + 1/x."""
-    best = 1 + 1 / x
-    slope = sp.diff(-x * sp.log(u) + sp.log(1 - 1 / u), u)
-    proof.equal("stationary there", lambda: slope.xreplace({u: best}), 0)
-    share = proof.equal("1 − 1/u", lambda: 1 - 1 / best, 1 / (1 + x))
-    power = proof.argues("(1 + 1/x)^x <= e", "u^{−x}", ">=", sp.exp(-1))
-    proof.concludes("user_level/claim-3-4@derived", n * power * share.subs(x, sp.log(n) / sp.log(2)))
-
-
-claim_3_6 = claim(
-    "user_level/claim-3-6",
-    "Remark 3.6",
-    "For μ-strongly convex losses a restart scheme around Algorithm 3 has risk Õ((L²/μ)(1/(nm) + d log(1/δ)/(ε²n²m))).",
-    kind="proposition",
-    section="3",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
-    order=L**2 / mu * (1 / (n * m) + d * LOG / (epsilon**2 * n**2 * m)),
-    about=("user_level/proc-strongly-convex-meta",),
-)
-
-
-@derivation("user_level/claim-3-6", FREE)
-def restarts(proof: Proof) -> None:
-    """A risk DE on diameter D leaves the distance √(2DE/μ); the fixed point of restarts is D = 2E/μ."""
-    per = L * (STATISTICAL + WITH_LOG)
-    proof.argues(
-        "strong convexity: a risk DE on diameter D leaves the distance √(2DE/μ)", "D", "<=", sp.sqrt(2 * D * s / mu)
+@derivation("user_level/thm-3-2@sampled")
+def gradients_of_sampled_phases(proof: Proof) -> None:
+    """T_iK_im a phase; a maximum is at most a sum, and the least even number above it at most 2 more."""
+    proof.uses("user_level/alg-3@sampled-minibatches", alg_3_sampled_minibatches.explicit)
+    batch = proof.argues(
+        "K_i",
+        "K_i",
+        "<=",
+        sp.Rational(3, 4) * Ns[index] * epsilon / sp.sqrt(Ts[index] * TWICE) + Ns[index] / Ts[index] + 2,
     )
-    rest = proof.equal("the fixed point", lambda: sp.sqrt(2 * (2 * s / mu) * s / mu), 2 * s / mu)
-    proof.concludes("user_level/claim-3-6", (rest * s).subs(s, per), where=AT_LOG)
-
-
-strongly_convex_meta = claim(
-    "user_level/proc-strongly-convex-meta",
-    "Restart scheme (Remark 3.6)",
-    "⌈log_2 log_2 n⌉ rounds on fresh users, doubling in number, each from the last output: squared distances obey "
-    "D_i² <= (2L/μ)ρ_iD_{i−1}.",
-    kind="procedure",
-    section="3",
-    origin="cited",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
-    order=L**2 / mu * (1 / (n * m) + d * LOG / (epsilon**2 * n**2 * m)),
-    about=("user_level/alg-3",),
-    remark="Reconstructed: the paper only cites it.",
-)
-strongly_convex_meta_derived = claim(
-    "user_level/proc-strongly-convex-meta@derived",
-    "The recursion of the restart scheme",
-    "If a round has risk LρD_{i−1} from distance D_{i−1}, then D_i² <= (2L/μ)ρD_{i−1}; its fixed point is 2Lρ/μ, and "
-    "the risk there 2L²ρ²/μ.",
-    kind="procedure",
-    section="3",
-    origin="ours",
-    quantity="excess risk at the fixed point",
-    relation="=",
-    order=strongly_convex_meta.order,
-    explicit=2 * L**2 * rho**2 / mu,
-)
-before = radii[index - 1]
-RATE = OPTIMAL.subs({n: Ns[index - 1], L: 1, D: 1})
-strongly_convex_meta_rounds = setting(
-    strongly_convex_meta,
-    "user_level/proc-strongly-convex-meta@rounds",
-    "rounds",
-    "⌈log_2 log_2 n⌉ of them.",
-    sp.ceiling(sp.log(sp.log(n, 2), 2)),
-    origin="ours",
-)
-strongly_convex_meta_users = setting(
-    strongly_convex_meta,
-    "user_level/proc-strongly-convex-meta@users",
-    "n_i",
-    "n_i = 2^{i−2}n/log_2 n users, rounded down.",
-    sp.floor(2 ** (index - 2) * n / sp.log(n, 2)),
-    origin="ours",
-)
-strongly_convex_meta_distance = setting(
-    strongly_convex_meta,
-    "user_level/proc-strongly-convex-meta@distance",
-    "D_i",
-    "D_1 = R, D_{i+1} = min(D_i, √((2L/μ)ρ_iD_i)), ρ_i the rate of Theorem C.3 at n_i users and L = R = 1.",
-    sp.Piecewise((D, index < 2), (sp.Min(before, sp.sqrt(2 * L / mu * RATE * before)), True)),
-    origin="ours",
-)
+    phase = proof.equal(
+        "T_iK_i", lambda: Ts[index] * batch,
+        Ns[index] + sp.Rational(3, 4) * Ns[index] * epsilon * sp.sqrt(Ts[index] / TWICE) + 2 * Ts[index],
+    )  # fmt: skip
+    proof.concludes("user_level/thm-3-2@sampled", m * sp.Sum(phase, (index, 1, last)))

@@ -30,7 +30,8 @@ _REASONS = {
         user_level/thm-b1
         user_level/proc-subsample l1_geometry/fact-fkt-5-1 lp_spaces/claim-app10-general-eps lp_spaces/thm-8
         pure_heavy_tails/thm-3-1 pure_heavy_tails/thm-e-2 pure_heavy_tails/thm-e-5 pure_heavy_tails/thm-f-6
-        user_level/lem-d2 l1_geometry/thm-8""",
+        user_level/lem-d2 l1_geometry/thm-7 l1_geometry/thm-8
+        l1_geometry/thm-9 user_level/thm-c3 user_level/thm-d3""",
     "of one function, norm or mirror map, not of a class": """
         l1_geometry/lem-a1 l1_geometry/alg-4 l1_geometry/proc-eg-step l1_geometry/fact-norm-ratio
         l1_geometry/fact-vertex lp_spaces/proc-mirror-map pure_heavy_tails/cor-d-7

@@ -219,17 +219,17 @@ def results_of(
     """
     from dpcheck.engine import history
     from dpcheck.engine.admission import admitted
-    from dpcheck.engine.records import Refused, told
-    from dpcheck.engine.store import read_records
+    from dpcheck.engine.records import Refused, Unread, told
+    from dpcheck.engine.store import glance
 
-    records: list[Record] = []
+    records: list[Record | Unread] = []
     refused: list[Refused] = []
     for path in dict.fromkeys(file.resolve() for file in committed or catalogue.layout.records):
         if path.is_file():
             records += history.read_jsonl(path, refused)
     path = Path(store) if store else catalogue.layout.store
     if store or path.is_file():
-        records += read_records(path, refused)
+        records += glance(path, refused)
     results = admitted(records, catalogue, refused, only=only, anew=anew) if records else {}
     for line in told(refused):
         complain(line)

@@ -6,6 +6,7 @@ import dataclasses
 import re
 import textwrap
 from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import sympy as sp
 
     from dpcheck.asymptotics import PhaseDiagram
+    from dpcheck.asymptotics.linear import Affine
     from dpcheck.engine.comparison import ComparisonRow
     from dpcheck.engine.setting import Setting
     from dpcheck.panels import Panel
@@ -127,12 +129,48 @@ def _screen(panel: Panel, diagram: PhaseDiagram) -> None:
     from dpcheck.panels import summary
 
     click.echo(f"{panel.title}  [{panel.key}]")
-    click.echo(f"  {diagram.regime}")
-    rows = diagram.table()
+    click.echo(f"  {_typeset(diagram.regime)}")
+    rows = [
+        {
+            **row,
+            "where": ", ".join(f"{_form(each)} ≥ 0" for each in region.inequalities) or row["where"],
+            "exponent": _form(region.exponent),
+        }
+        for region, row in zip(diagram.regions, diagram.table(), strict=True)
+    ]
     names = [name for name in ("best", "where", "exponent", "logs", "ties", "gap") if any(r.get(name) for r in rows)]
     table([[row.get(name, "") for name in names] for row in rows], names)
     click.echo(f"  {summary(diagram, panel.versus)}")
     click.echo(f"  {panel.shows}\n")
+
+
+def _typeset(regime: str) -> str:
+    """`d = n**a, epsilon = n**(-b)` as d = n^a, ε = n^(−b)."""
+    import sympy as sp
+
+    from dpcheck.printing import inline
+
+    text = re.sub(r"\b[a-z]\w*(?= = )", lambda name: inline(sp.Symbol(name[0])), regime)
+    return re.sub(r"\*\*(\([^()]*\)|\w+)", lambda power: "^" + power[1].replace("-", "−"), text).replace("*", "·")
+
+
+def _form(form: Affine) -> str:
+    """An affine form of the exponents, what is added first: 1 − a − 2b, 3a/4 − 3/4."""
+    terms = [
+        (coefficient, name)
+        for coefficient, name in zip((*form.coefficients, form.constant), (*form.names, ""), strict=True)
+        if coefficient
+    ]
+    if not all(isinstance(coefficient, Fraction) for coefficient, _ in terms):
+        return str(form)
+    text = ""
+    for coefficient, name in sorted(terms, key=lambda term: term[0] < 0):
+        sign = "−" if coefficient < 0 else "+"
+        text += f" {sign} " if text else sign.strip("+")
+        size = abs(Fraction(coefficient))
+        text += str(size) if not name else f"{'' if size.numerator == 1 else size.numerator}{name}"
+        text += f"/{size.denominator}" * bool(name and size.denominator > 1)
+    return text or "0"
 
 
 def _as_dict(panel: Panel, diagram: PhaseDiagram) -> dict[str, Any]:

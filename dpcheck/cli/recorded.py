@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -153,6 +154,7 @@ def run_and_kept(
 ) -> SamplesResult:
     """Runs a mechanism, keeps its outputs, and audits them: what `--outputs` of the file says again."""
     _refuse(("mode",), "does not go with --keep")
+    from dpcheck.auditing.inputs import describe_pair
     from dpcheck.auditing.mechanisms import mechanism_name
     from dpcheck.recorded.files import check_kept, keep_outputs, record_outputs
     from dpcheck.recorded.samples import audit_samples
@@ -163,7 +165,9 @@ def run_and_kept(
         keep_outputs(path, x, y)
     except InvalidInput as error:  # what was run is judged all the same
         complain(f"not kept: {error}")
-    return audit_samples(x, y, claim, halts=halts, name=mechanism_name(mechanism), **options)
+    result = audit_samples(x, y, claim, halts=halts, name=mechanism_name(mechanism), **options)
+    # Here the inputs are known: that they are neighbours is nobody's word.
+    return replace(result, inputs=replace(result.inputs, text=describe_pair(*pair, adjacency).text))
 
 
 # -- scripts ---------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from dpcheck.carried import PACKAGE
 from dpcheck.engine import history, judge, memo, verifiers
 from dpcheck.engine.history import Chosen
 from dpcheck.engine.judge import Judged
-from dpcheck.engine.records import Record, Refused
+from dpcheck.engine.records import Record, Refused, Unread, read
 from dpcheck.engine.shelves import Shelves
 from dpcheck.engine.sources import Snapshot
 from dpcheck.errors import DpcheckError, WitnessRejected
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def admitted(
-    records: Sequence[Record],
+    records: Sequence[Record | Unread],
     catalogue: Shelves[Any, Any],
     refused: list[Refused],
     *,
@@ -39,14 +39,19 @@ def admitted(
     """Check id -> the record that speaks for it, of the checks that there are.
 
     Args:
+        records: those that are unread are read, and held against the rules, when they would speak.
         refused: takes the records that break a rule; another one of the same check then speaks.
         only: ids of the checks that matter; the witnesses of others are left alone.
         anew: verify witnesses that were verified here before, too; what is published rests on that.
     """
     checks = {id: check for id, check in catalogue.checks.items() if only is None or id in only}
     current = catalogue.fingerprints({record.check for record in records} & set(checks))
-    kept = [record for record in records if record.check in checks]
-    kept = [record for record in kept if _keeps_rules(record, checks[record.check], catalogue, current, refused)]
+    here = [record for record in records if record.check in checks]
+
+    def keeps_rules(record: Record) -> bool:
+        return _keeps_rules(record, checks[record.check], catalogue, current, refused)
+
+    kept = history.by_check(each for each in here if isinstance(each, Unread) or keeps_rules(each))
     files = verifiers.of(catalogue.layout, catalogue.paths)
     with contextlib.ExitStack() as stack:
         verified: dict[str, WitnessRejected | None] = {}
@@ -67,15 +72,17 @@ def admitted(
             ours = verifiers.is_ours(paper) or files.get(paper) == carried.verifiers().get(paper, ())
             return anew or not ours
 
-        while True:
-            chosen = history.choose(kept, current)
-            told = [record for c in chosen.values() for record in (c.record, c.earlier) if record is not None]
-            bad = [r for r in told if not _proves(r, checks, catalogue, verify, verified, refused, afresh)]
-            if not bad:
-                break
-            kept = [record for record in kept if not any(record is each for each in bad)]
+        def counted(row: Record | Unread) -> Record | None:
+            record = row if isinstance(row, Record) else next(iter(read([(row.where, row.text)], refused)), None)
+            if record is None or (isinstance(row, Unread) and not keeps_rules(record)):
+                return None
+            return record if _proves(record, checks, catalogue, verify, verified, refused, afresh) else None
+
+        chosen = {id: history.strongest(kept[id], current[id], counted) for id in sorted(kept)}
     return {
-        id: replace(c, record=replace(c.record, expected=_expected(checks[id], c.record))) for id, c in chosen.items()
+        id: replace(c, record=replace(c.record, expected=_expected(checks[id], c.record)))
+        for id, c in chosen.items()
+        if c is not None
     }
 
 

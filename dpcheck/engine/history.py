@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from dpcheck.checks import SIZES
 from dpcheck.engine import records
@@ -38,20 +38,61 @@ def choose(found: Iterable[Record], fingerprints: Mapping[str, str] | None = Non
         fingerprints: check id -> its sources as of now (`Catalogue.fingerprints`); records of other checks are stale.
             None takes every record for current.
     """
-    ranked: dict[str, list[tuple[tuple[bool, bool, int, str, int], Record]]] = {}
-    for place, record in enumerate(found):
-        stale = fingerprints is not None and fingerprints.get(record.check) != record.sources
-        answered = record.verdict.outcome is not Outcome.SKIPPED
-        rank = (answered, not stale, SIZES.index(record.size), record.created, place)
-        ranked.setdefault(record.check, []).append((rank, record))
-    return {check: _strongest(ranked[check]) for check in sorted(ranked)}
+    chosen = {}
+    for check, rows in sorted(by_check(found).items()):
+        sources = None if fingerprints is None else fingerprints.get(check, "")
+        if (speaks := strongest(rows, sources, lambda each: each)) is not None:
+            chosen[check] = speaks
+    return chosen
 
 
-def _strongest(ranked: list[tuple[tuple[bool, bool, int, str, int], Record]]) -> Chosen:
-    (answered, fresh, size, *_), record = max(ranked, key=lambda pair: pair[0])
-    larger = [pair for pair in ranked if answered and fresh and pair[0][0] and not pair[0][1] and pair[0][2] > size]
-    earlier = max(larger, key=lambda pair: pair[0])[1] if larger else None
-    return Chosen(record, not fresh, earlier)
+class Ranked(Protocol):
+    """What decides which record of a check speaks for it."""
+
+    @property
+    def check(self) -> str: ...
+    @property
+    def size(self) -> str: ...
+    @property
+    def sources(self) -> str: ...
+    @property
+    def created(self) -> str: ...
+    @property
+    def answered(self) -> bool: ...
+
+
+R = TypeVar("R", bound=Ranked)
+
+
+def by_check(found: Iterable[R]) -> dict[str, list[R]]:
+    """Check id -> its records, in their order."""
+    grouped: dict[str, list[R]] = {}
+    for record in found:
+        grouped.setdefault(record.check, []).append(record)
+    return grouped
+
+
+def strongest(found: Sequence[R], sources: str | None, read: Callable[[R], Record | None]) -> Chosen | None:
+    """The record that speaks among those of one check, or None where none counts.
+
+    Args:
+        sources: fingerprint of the check as of now; None takes every record for current.
+        read: the record of a row, asked of those that would speak alone; None where it does not count, and the next
+            one does.
+    """
+    ranked = sorted(
+        (
+            ((each.answered, sources in (None, each.sources), SIZES.index(each.size), each.created, place), each)
+            for place, each in enumerate(found)
+        ),
+        key=lambda pair: pair[0],
+        reverse=True,
+    )
+    counted = ((rank, record) for rank, each in ranked if (record := read(each)) is not None)
+    for (answered, fresh, size, *_), record in counted:
+        larger = (row for rank, row in ranked if answered and fresh and rank[0] and not rank[1] and rank[2] > size)
+        return Chosen(record, not fresh, next(filter(None, map(read, larger)), None))
+    return None
 
 
 class Graded(Protocol):

@@ -123,9 +123,8 @@ class Index(Shelves[ClaimCard, CheckCard]):
     def of(cls, catalogue: Catalogue, label: str = "") -> Index:
         """The index of a catalogue, or of what it says of the statement of a label."""
         claims = catalogue.readings(label) if label else list(catalogue.claims.values())
-        checks = list({c.id: c for each in claims for c in catalogue.checks_of(each.label)}.values())
-        if not label:
-            checks = list(catalogue.checks.values())
+        bearing = {c.id: c for each in claims for c in catalogue.checks_of(each.label)} if label else catalogue.checks
+        checks = list(bearing.values())
         own = {claim.label for claim in claims}
         names = dict.fromkeys(n for c in claims for n in (c.label, c.statement_label))
         # A check may bear on this statement and be of another.

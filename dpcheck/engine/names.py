@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,8 +44,17 @@ class Module:
 
     def at(self, line: int) -> str:
         """The name whose statement holds a line; "" where there is none."""
-        held = ((name, node) for name, nodes in self.bound.items() for node in nodes)
-        return next((name for name, node in held if first_line(node) <= line <= (node.end_lineno or line)), "")
+        return self._lines.get(line, "")
+
+    @functools.cached_property
+    def _lines(self) -> dict[int, str]:
+        """Line -> the first name whose statement holds it."""
+        by_line: dict[int, str] = {}
+        for name, nodes in self.bound.items():
+            for node in nodes:
+                for line in range(first_line(node), (node.end_lineno or node.lineno) + 1):
+                    by_line.setdefault(line, name)
+        return by_line
 
 
 class Reader:
@@ -52,6 +62,7 @@ class Reader:
 
     def __init__(self) -> None:
         self._modules: dict[Path, Module] = {}
+        self._names: dict[tuple[Definition, Path], list[Definition]] = {}
 
     def module(self, file: Path) -> Module:
         if file not in self._modules:
@@ -75,6 +86,12 @@ class Reader:
 
     def _named(self, definition: Definition, folder: Path) -> list[Definition]:
         """The definitions that one names; of a name that is imported, what it means."""
+        asked = definition, folder
+        if asked not in self._names:
+            self._names[asked] = self._read(definition, folder)
+        return self._names[asked]
+
+    def _read(self, definition: Definition, folder: Path) -> list[Definition]:
         file, module = definition.file, self.module(definition.file)
         if definition.name not in module.imported or definition.name in module.bound:
             nodes = (part for node in module.bound.get(definition.name, []) for part in ast.walk(node))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +12,7 @@ from typing import Any, get_args
 from dpcheck import foreign
 from dpcheck.checks import SIZES, CheckKind
 from dpcheck.errors import DpcheckError, InvalidInput, Outdated, Unreadable
-from dpcheck.verdicts import Verdict
+from dpcheck.verdicts import Outcome, Verdict
 
 SCHEMA_VERSION = 1
 
@@ -42,6 +43,11 @@ class Record:
     commit: str = ""
     created: str = ""
     seconds: float = 0.0
+
+    @property
+    def answered(self) -> bool:
+        """Whether anything was measured."""
+        return self.verdict.outcome is not Outcome.SKIPPED
 
     def to_dict(self) -> dict[str, Any]:
         return {**asdict(self), "verdict": self.verdict.to_dict(), "schema_version": SCHEMA_VERSION}
@@ -125,6 +131,44 @@ def read(rows: Iterable[tuple[str, str | bytes]], refused: list[Refused]) -> lis
         except DpcheckError as error:
             refused.append(Refused(where, str(error), isinstance(error, Outdated)))
     return records
+
+
+@dataclass(frozen=True, eq=False)
+class Unread:
+    """A row of which only what ranks it among those of its check was looked at; see `Record` for the fields.
+
+    Nothing of it counts before `read` took it for a record.
+    """
+
+    where: str
+    text: str
+    check: str
+    size: str
+    sources: str
+    created: str
+    answered: bool
+
+
+_OUTCOMES = frozenset(outcome.value for outcome in Outcome)
+
+
+def glanced(rows: Iterable[tuple[str, str]], refused: list[Refused]) -> list[Record | Unread]:
+    """As `read`, but what may be a record is left unread: of many rows of a check, one or two will speak for it."""
+    found: list[Record | Unread] = []
+    for where, text in rows:
+        try:
+            values = json.loads(text)
+            known = [values[name] for name in ("check", "size", "sources", "created")]
+            outcome, version = values["verdict"]["outcome"], values["schema_version"]
+            fit = all(isinstance(each, str) for each in (*known, outcome)) and values["size"] in SIZES
+        except (ValueError, TypeError, KeyError, RecursionError):
+            fit = False
+        if fit and outcome in _OUTCOMES and version == SCHEMA_VERSION:
+            check, size, sources, created = known
+            found.append(Unread(where, text, check, size, sources, created, outcome != Outcome.SKIPPED.value))
+        else:
+            found += read([(where, text)], refused)
+    return found
 
 
 def told(refused: Sequence[Refused], most: int = 5) -> list[str]:

@@ -285,7 +285,8 @@ def _parsed(path: Path, hashed: str, text: str) -> Facts:
 
 def _heads(tree: ast.Module, nodes: list[ast.AST]) -> tuple[frozenset[str], ...]:
     """`Facts.states`, `Facts.checks`, `Facts.computes`."""
-    constants, own = _assigned(tree), _own_paper(tree)
+    walked = list(ast.walk(tree))
+    constants, own = _assigned(tree, walked), _own_paper(walked)
     looked_up = {
         alias.asname or alias.name
         for node in nodes
@@ -315,7 +316,7 @@ def _heads(tree: ast.Module, nodes: list[ast.AST]) -> tuple[frozenset[str], ...]
     return frozenset(states), frozenset(checks), frozenset(computes)
 
 
-def _assigned(tree: ast.Module) -> dict[str, ast.expr]:
+def _assigned(tree: ast.Module, nodes: Sequence[ast.AST]) -> dict[str, ast.expr]:
     """Name -> what the one line that sets it says, of a module's own names."""
     by_name: dict[str, ast.expr] = {}
     for node in tree.body:
@@ -325,17 +326,16 @@ def _assigned(tree: ast.Module) -> dict[str, ast.expr]:
                 if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
                     pairs = list(zip(target.elts, node.value.elts, strict=False))
                 by_name |= {name.id: value for name, value in pairs if isinstance(name, ast.Name)}
-    nodes = list(ast.walk(tree))
     bound = Counter(node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
     bound.update(node.arg for node in nodes if isinstance(node, ast.arg))
     return {name: value for name, value in by_name.items() if bound[name] == 1}
 
 
-def _own_paper(tree: ast.Module) -> str:
+def _own_paper(nodes: Sequence[ast.AST]) -> str:
     """The key of the one paper that a file makes and knows, of which its `claim` and readings of its claims are."""
-    if any(isinstance(node, ast.ImportFrom) and node.level for node in ast.walk(tree)):
+    if any(isinstance(node, ast.ImportFrom) and node.level for node in nodes):
         return ""
-    made = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == "Paper"]
+    made = [node for node in nodes if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Paper"]
     keys = [each.value for node in made for each in node.keywords if each.arg == "key"]
     return str(keys[0].value) if len(made) == len(keys) == 1 and isinstance(keys[0], ast.Constant) else ""
 

@@ -22,7 +22,7 @@ from dpcheck.checks import Measurement
 from dpcheck.engine import merging, sharding, stored
 from dpcheck.engine.measurements import encode
 from dpcheck.engine.merging import Contents, Merged
-from dpcheck.engine.records import Record, Refused, committed
+from dpcheck.engine.records import Record, Refused, Unread, committed
 from dpcheck.engine.sharding import Seconds
 from dpcheck.engine.stored import Cell, CellKey
 from dpcheck.errors import StoreError
@@ -368,6 +368,12 @@ def read_records(path: Path, refused: list[Refused] | None = None) -> list[Recor
     """
     with reading(path) as db:
         return stored.records_of(db, path, refused)
+
+
+def glance(path: Path, refused: list[Refused]) -> list[Record | Unread]:
+    """As `read_records`, but rows that may be records are left unread: see `dpcheck.engine.records.Unread`."""
+    with reading(path) as db:
+        return stored.unread_of(db, path, refused)
 
 
 def read_failures(path: Path) -> list[Failure]:

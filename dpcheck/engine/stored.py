@@ -15,7 +15,7 @@ from dpcheck import foreign
 from dpcheck.checks import Measurement
 from dpcheck.engine import records
 from dpcheck.engine.measurements import decode
-from dpcheck.engine.records import Record, Refused
+from dpcheck.engine.records import Record, Refused, Unread
 from dpcheck.errors import DpcheckError, StoreError
 
 
@@ -43,9 +43,26 @@ def records_of(
     db: sqlite3.Connection, path: Path, refused: list[Refused] | None, check: str | None = None
 ) -> list[Record]:
     """All records of a store, or of one check in it; see `dpcheck.engine.store.read_records`."""
+    bad: list[Refused] = []
+    parsed = records.read(_undamaged(db, path, bad, check), bad)
+    if bad and refused is None:
+        raise StoreError(f"{bad[0].where} is not a record of dpcheck: {bad[0].reason}")
+    if refused is not None:
+        refused += bad
+    return parsed
+
+
+def unread_of(db: sqlite3.Connection, path: Path, refused: list[Refused]) -> list[Record | Unread]:
+    """All rows of a store that may be records, each to be read when it is to speak."""
+    return records.glanced(_undamaged(db, path, refused), refused)
+
+
+def _undamaged(
+    db: sqlite3.Connection, path: Path, bad: list[Refused], check: str | None = None
+) -> list[tuple[str, str]]:
+    """(where it stands, its text) of each row whose checksum fits; the others go to `bad`."""
     signed = "checksum" if "checksum" in columns(db, "records") else "NULL"
     query, of = f"SELECT id, record, {signed} FROM records", () if check is None else (check,)
-    bad: list[Refused] = []
     rows = []
     for id, row, said in db.execute(f"{query}{' WHERE check_id = ?' if of else ''} ORDER BY id", of):
         if not isinstance(row, str):
@@ -54,12 +71,7 @@ def records_of(
             bad.append(Refused(f"{path}:{id}", "its checksum does not fit: it was changed after dpcheck wrote it"))
         else:
             rows.append((f"{path}:{id}", row))
-    parsed = records.read(rows, bad)
-    if bad and refused is None:
-        raise StoreError(f"{bad[0].where} is not a record of dpcheck: {bad[0].reason}")
-    if refused is not None:
-        refused += bad
-    return parsed
+    return rows
 
 
 KEY = "check_id = ? AND cell = ? AND size = ? AND seed = ? AND sources = ?"

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from audits.l1_geometry import appendix_b, cases, restarted_trees, section_3_2
+from audits.l1_geometry import appendix_b, cases, section_3_2, section_5
 from audits.lp_spaces import section_5_2 as spikes
 from audits.lp_spaces.cases import WALK, spiked
 from dpcheck.algorithms.l1_geometry import NoisyMirrorDescent
@@ -43,22 +43,22 @@ def test_noise_beyond_the_ball_of_a_phase_is_refused() -> None:
 
 @pytest.mark.parametrize("d", [2, 3])
 def test_without_noise_selections_are_the_lines_of_the_algorithm(d: int) -> None:
-    one = restarted_trees.restarted(1.0, n=2**30, epsilon=0.01, delta=1e-12, modulus=1 / 8, H=0.5, d=d)
-    quiet = replace(restarted_trees.INNER, T=4, noise_dial=1e-9)
+    one = section_5.restarted(1.0, n=2**30, epsilon=0.01, delta=1e-12, modulus=1 / 8, H=0.5, d=d)
+    quiet = replace(section_5.INNER, T=4, noise_dial=1e-9)
     one = one.running(replace(one.algorithm, inner=quiet, bound_dial=0.05))
     assert one.algorithm.schedule(one.problem, one.n).phases[-1].distance < 0.5
     drawn = Equal(4)(one, 0, "lines").value
-    assert Simulated(restarted_trees.selections, 8)(one, 0).value == pytest.approx(drawn, rel=1e-5)
+    assert Simulated(section_5.selections, 8)(one, 0).value == pytest.approx(drawn, rel=1e-5)
     louder = one.running(replace(one.algorithm, inner=replace(quiet, noise_dial=1.0)))
-    assert Simulated(restarted_trees.selections, 8)(louder, 0).value > 2 * drawn
+    assert Simulated(section_5.selections, 8)(louder, 0).value > 2 * drawn
 
 
 def test_sizes_give_the_first_run_its_phases_without_rounding() -> None:
-    for T, n in zip(restarted_trees.SIZES, restarted_trees.RECORDS, strict=True):
-        one = restarted_trees.beginning(1.0, n, restarted_trees.FAINT)
+    for T, n in zip(section_5.SIZES, section_5.RECORDS, strict=True):
+        one = section_5.beginning(1.0, n, section_5.FAINT)
         first = one.algorithm.schedule(one.problem, n).phases[0]
         assert len(first.inner.phases) == T
-        _, argument = restarted_trees.INNER.reach(one.problem, first.records)
+        _, argument = section_5.INNER.reach(one.problem, first.records)
         assert 2 / 3 * math.log2(argument) == pytest.approx(T, abs=1e-6)
 
 

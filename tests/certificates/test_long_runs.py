@@ -58,7 +58,7 @@ def lived(eta: float, T: int, simplex: bool, seed: int) -> dict[str, np.ndarray]
 @pytest.mark.parametrize("seed", [0, 1])
 def test_actual_runs_satisfy_every_line(simplex, seed):
     T, eta = 20, Fraction(1, 10)
-    run = checker.Run(mirror_run(["eta"] * T, [1] * T), {"eta": eta, "L": Fraction(1), "R": Fraction(2)})
+    run = checker.ExactRun(mirror_run(["eta"] * T, [1] * T), {"eta": eta, "L": Fraction(1), "R": Fraction(2)})
     values = lived(float(eta), T, simplex, seed)
     given = {}
     for name, form in run.names.items():

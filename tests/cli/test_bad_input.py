@@ -51,7 +51,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 OWN = [
     (("audit", "mech.py:quits", *PAIR), "quits raised SystemExit"),
-    ((*AUDIT, *PAIR, "--trials", "99999999999999"), "days are the most: take fewer than "),
+    ((*AUDIT, *PAIR, "--trials", "99999999999999"), "--trials must be at most 1,000,000,000"),
     ((*AUDIT, "--data", "objects.npy", *PAIR[2:]), "objects.npy holds Python objects; save numbers or strings"),
     ((*AUDIT, "--data", "scalar.npy", *PAIR[2:]), "scalar.npy holds a single number, 3.0; axis 0"),
     ((*AUDIT, "--data", "far.npy", *PAIR[2:]), "use --adjacency none"),

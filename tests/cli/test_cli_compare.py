@@ -5,11 +5,14 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dpcheck.asymptotics.linear import Affine
+from dpcheck.cli import comparing
 from dpcheck.engine import catalogue, comparison
 from dpcheck.engine.setting import Setting
 from dpcheck.errors import InvalidInput
@@ -89,6 +92,23 @@ def test_phase_diagram_table_and_summary(root: Path, cli: Cli) -> None:
     assert "Best: nothing better than a constant output on 50 %, private on 50 % of the plane" in text
     assert "above no privacy by up to n^(1/2)" in text
     assert "Privacy is free for small d." in text
+
+
+def test_phase_diagram_is_written_as_mathematics(root: Path, cli: Cli) -> None:
+    text = cli("phase-diagram", "plane", "--axes", "epsilon=n^-b,d=n^(2*a)").output
+    assert "n grows, ε = n^(−b), d = n^(2·a)" in text
+    assert "≥ 0" in text
+    assert not {"**", "*", ">="} & set(text.replace(",", " ").split())
+    assert "**" not in text
+
+
+@pytest.mark.parametrize(
+    ("coefficients", "constant", "written"),
+    [((-1, -2), 1, "1 − a − 2b"), (("3/4", "-1/4"), "-3/4", "3a/4 − b/4 − 3/4"), ((-1, 0), 0, "−a"), ((0, 0), 0, "0")],
+)
+def test_forms_begin_with_what_is_added(coefficients: tuple[Any, Any], constant: Any, written: str) -> None:
+    form = Affine(("a", "b"), tuple(map(Fraction, coefficients)), Fraction(constant))
+    assert comparing._form(form) == written
 
 
 def test_phase_diagram_json_is_exact(root: Path, cli: Cli) -> None:

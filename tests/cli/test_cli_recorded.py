@@ -61,6 +61,8 @@ def test_a_run_is_kept_and_judged_again(here: Path, cli: Cli) -> None:
     again = json.loads(cli("audit", "--outputs", "kept.npz", "--epsilon", "1", "--json", code=1).stdout)
     assert first["mechanism"] == "leaky"
     assert first["epsilon_lower"] == again["epsilon_lower"] > 1
+    assert "word of whoever recorded them" in again["inputs"]
+    assert first["inputs"] == json.loads(cli(*run[:-3], "--json", code=1).stdout)["inputs"]
     assert again["among"] == 1
     assert again["rows"] == {"x": 2000, "y": 2000}
     split = cli("audit", "--outputs", "kept.npz", "--epsilon", "4", "--among", "4", "--json").stdout

@@ -23,8 +23,8 @@ from dpcheck.engine.admission import admitted
 from dpcheck.engine.history import choose, grade_of, read_jsonl, write_jsonl
 from dpcheck.engine.records import Record, Refused, told
 from dpcheck.engine.run import CheckRunner
-from dpcheck.engine.store import Store, read_records
-from dpcheck.engine.stored import CellKey
+from dpcheck.engine.store import Store, glance, read_records
+from dpcheck.engine.stored import CellKey, checksum
 from dpcheck.errors import DpcheckError, StoreError
 from dpcheck.verdicts import Outcome, Verdict, Witness, holds, refuted
 from dpcheck.witnesses import sampled
@@ -331,3 +331,50 @@ def cli(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
         return result
 
     return call
+
+
+def stored_rows(found: catalogue.Catalogue, path: Path, *texts: str) -> tuple[dict[str, Any], list[Refused]]:
+    """What speaks among rows that a store holds, each signed as dpcheck signs."""
+    with Store(path) as store:
+        for number, text in enumerate(texts):
+            row = ("toy/thm-1::within_the_bound", text, f"2026-01-0{number + 1}", checksum(text))
+            store._db.execute("INSERT INTO records (check_id, record, created, checksum) VALUES (?, ?, ?, ?)", row)
+    refused: list[Refused] = []
+    return admitted(glance(path, refused), found, refused), refused
+
+
+def test_a_row_speaks_only_once_it_was_read(project: Make, tmp_path: Path) -> None:
+    """The newest row looks like a record and is none; it is named, and the one before it speaks."""
+    found = catalogue.load(project())
+    values = [record(created=f"2026-01-0{day}", cells=day).to_dict() for day in (1, 2, 3)]
+    bad = {**values[2], "cells": -1}
+    chosen, refused = stored_rows(found, tmp_path / "store.db", *map(json.dumps, [*values[:2], bad]))
+    assert chosen["toy/thm-1::within_the_bound"].record.cells == 2
+    assert ["cells is -1" in each.reason for each in refused] == [True]
+
+
+def test_an_unread_row_is_held_against_the_rules(project: Make, tmp_path: Path) -> None:
+    found = catalogue.load(project())
+    honest = of_lemma(holds("honest", "exact"), size="smoke")
+    forged = replace(honest, kind="risk", sources=found.fingerprint(found.checks[honest.check]))
+    texts = (json.dumps(each.to_dict()) for each in (honest, forged))
+    chosen, refused = stored_rows(found, tmp_path / "store.db", *texts)
+    assert chosen[honest.check].record.kind == "privacy"
+    assert len(refused) == 1
+
+
+def test_rows_that_do_not_even_look_like_records_are_named(project: Make, tmp_path: Path) -> None:
+    texts = ["{", "[]", "[" * 100_000, "1" * 5_000, json.dumps({**record().to_dict(), "size": "huge"})]
+    chosen, refused = stored_rows(catalogue.load(project()), tmp_path / "store.db", *texts)
+    assert not chosen
+    assert len(refused) == len(texts)
+
+
+def test_rows_that_cannot_speak_are_not_read(project: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Any] = []
+    parse = Record.from_dict
+    monkeypatch.setattr(Record, "from_dict", lambda values: read.append(values) or parse(values))
+    texts = (json.dumps(record(created=f"2026-01-0{day}", seed=day).to_dict()) for day in range(1, 10))
+    chosen, _ = stored_rows(catalogue.load(project()), tmp_path / "store.db", *texts)
+    assert [each.record.seed for each in chosen.values()] == [9]
+    assert [values["seed"] for values in read] == [9]

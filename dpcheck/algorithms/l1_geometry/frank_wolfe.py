@@ -249,7 +249,8 @@ class TreeFrankWolfe(Algorithm[Tree]):
 
     # Plan
 
-    def schedule(self, problem: Problem, n: int) -> Schedule[Tree]:
+    def phases(self, problem: Problem, n: int) -> Iterator[Tree]:
+        """The rows of the schedule, which costs much more: it has a release for each leaf of each."""
         T, b = self.sizes(problem, n)
         if b < 2**T or record_count(b, T) > n:
             needed = next_feasible(lambda size: self._fits(problem, size), n)
@@ -257,7 +258,7 @@ class TreeFrankWolfe(Algorithm[Tree]):
             raise Infeasible(self.label, "2^T <= b and b(T + T(T+1)/4) <= n", used, needed)
         epsilon, log_nd = self.budget_of(problem, n)
         L, D = problem.constants.lipschitz(1.0), problem.constants.diameter(1.0)
-        rows, first = [], 0
+        first = 0
         for t in range(1, T + 1):
             if self.noise == "pure":
                 scale = (2.0 if self.sensitivity == "printed" else 4.0) * L * D * 2**t / (b * epsilon)
@@ -267,11 +268,15 @@ class TreeFrankWolfe(Algorithm[Tree]):
                 scale = 8 * L * D * math.sqrt(self.stiffness(problem) * 2**T * log_nd) / (b * epsilon)
             records = b + b * t // 2
             offset = 2 ** (t - 1) if self.steps == "printed" else 2**t - 1
-            rows.append(Tree(t=t, first=first, records=records, b=b, scale=self.noise_dial * scale, offset=offset))
+            yield Tree(t=t, first=first, records=records, b=b, scale=self.noise_dial * scale, offset=offset)
             first += records
-        rests_on = self.rests_on(first / n, epsilon)
+
+    def schedule(self, problem: Problem, n: int) -> Schedule[Tree]:
+        rows = tuple(self.phases(problem, n))
+        T, b, used = len(rows), rows[0].b, sum(row.records for row in rows)
+        rests_on = self.rests_on(used / n, self.budget_of(problem, n)[0])
         return Schedule(
-            phases=tuple(rows),
+            phases=rows,
             releases=tuple(release for row in rows for release in self._releases(row, problem, rests_on)),
             gradients=b * T * (T + 3) // 2,
             floats_per_trial=2 * problem.constants.rows(n) * (problem.constants.d + 1),
@@ -359,7 +364,7 @@ class TreeFrankWolfe(Algorithm[Tree]):
         The T of Theorems 6 and 7 is left out: their bounds are for the printed noise alone.
         """
         c = problem.constants
-        rows = self.schedule(problem, n).phases
+        rows = tuple(self.phases(problem, n))
         shares, steps, owners = zip(*weights(rows), strict=True)
         return {
             "m": self.vertices(problem),

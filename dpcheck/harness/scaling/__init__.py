@@ -5,7 +5,8 @@
 * `engines`: drawn records and counts; `line`: the law of an iterate in one dimension without records; `affine`: phases
   of averaged descent on quadratics, in closed form but for the noise, and `axial` in any dimension; `wide`: accelerated
   descent on them, by second moments alone; `equal`: equal records, where only noise is drawn; `simulated`: steps in
-  closed form, noise drawn; `walk`: the average of a clipped walk of any length on an interval.
+  closed form, noise drawn, `turned_back` on an interval; `walk`: the average of a clipped walk of any length
+  on an interval.
 * `slopes`: slope, interval and word; `rows`: the decorator `scaling` and the judge.
 * `pairs`: every statement and variable, with its rows or the reason why there are none.
 """
