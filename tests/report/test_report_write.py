@@ -127,7 +127,7 @@ def test_every_cell_of_a_refutation_has_a_row(tmp_path):
     told = combine(cells, [{"T": 1}, {"T": 2}])
     report.write(example.lay_out(tmp_path), [example.record(example.worst_pair, told)], tmp_path / "reports")
     page = (tmp_path / "reports" / "example.md").read_text()
-    assert "delta 0.4 (so 2 of 2 cells, the worst of them at T = 2)" in page
+    assert "δ 0.4 (so 2 of 2 cells, the worst of them at T = 2)" in page
     assert "| 1 | refuted | 0.1 |" in page
     assert "| 2 | refuted | 0.4 |" in page
 
@@ -169,7 +169,7 @@ def test_pages_say_what_they_must(out):
     assert "No derivation: it has no parameter to choose" in page
     assert "in words" in page
     assert "Two parts of \\<ε\\> each. (3 of 4 steps executed, the other in words.)" in page
-    assert r"does not follow (3.000 \> 2.000 at epsilon = 1; there are two)" in page
+    assert r"does not follow (3.000 \> 2.000 at ε = 1; there are two)" in page
     assert page.count("*Stale: the sources have changed since.*") == 1
     assert "**Not what was expected.**" in page
     assert "Not shown: 2 points that are infinite, not a number" in page
