@@ -149,10 +149,10 @@ def selections_of_bent_losses(proof: Proof) -> None:
     leaf = proof.uses("l1_geometry/proc-report-noisy-max", D * moved / lam, {Delta: moved})
     squared = proof.argues("ε-DP is ε²/2-zCDP, and ρ adds up over the leaves below", "ρ", "<=", leaves * leaf**2 / 2)
     below = proof.equal("at every depth", lambda: squared, 8 * bend * 2**t * (L * D / (b * lam)) ** 2)
-    root = 2**t * (D * (2 * L / b) / lam) ** 2 / 2
     proof.equal(
-        "the root's records, which enter by one gradient, at βD/L = 1/4", root, below.subs(bend, sp.Rational(1, 4))
-    )
+        "the root's records, which enter by one gradient, at βD/L = 1/4",
+        lambda: 2**t * (D * (2 * L / b) / lam) ** 2 / 2, below.subs(bend, sp.Rational(1, 4)),
+    )  # fmt: skip
     proof.argues("a record is in one set of one phase, t <= T, and ρ grows in t and βD/L")
     proof.concludes("l1_geometry/thm-7@concentrated", below.subs({bend: kappa, t: T}))
 

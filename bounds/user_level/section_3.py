@@ -228,7 +228,7 @@ def steps_amplified_together(proof: Proof) -> None:
     )
     amplified = proof.argues("convexity of e^x", "ε of a sampled step", "<=", sp.Rational(13, 10) * budget * K / N)
     del one
-    small = proof.equal("free of K and N", lambda: amplified, sp.Rational(39, 80) * epsilon / sp.sqrt(T * TWICE))
+    small = proof.equal("free of K and N", lambda: sp.Rational(13, 10) * budget * K / N, sp.Rational(39, 80) * epsilon / sp.sqrt(T * TWICE))
     proof.uses(
         "user_level/lem-a7", sp.sqrt(2 * T * TWICE) * e + T * e * (sp.exp(e) - 1),
         {epsilon: e, sp.Symbol("delta_prime", positive=True): delta / 2},

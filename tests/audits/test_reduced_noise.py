@@ -33,12 +33,18 @@ SAYS_NOTHING = {
     "phases_in_closed_form": "compares a closed form with drawn users, shows no risk",
     "average_in_few_steps": "compares steps that stand for many with drawn ones, shows no risk",
     "phases_by_their_moments": "compares moments with drawn users, shows no risk",
+    "smoothed_phases_by_their_moments": "compares moments with drawn users, shows no risk",
+    "sampled_phases_by_their_moments": "compares moments with drawn users, shows no risk",
+    "coordinates_of_the_phases": "compares walks of coordinates with drawn runs, shows no risk",
+    "smoothing_on_the_line": "compares a smoothed loss with quadrature, releases nothing",
+    "smoothness_on_the_line_is_exact": "compares a smoothed loss with its closed form, releases nothing",
     **dict.fromkeys(
         (
             *(f"lines_of_algorithm_{i}" for i in (1, 2, 3, 4)),
             "lines_of_the_general_phases",
             "lines_of_the_phases",
             "lines_of_the_restarts",
+            "lines_of_sampled_phases",
         ),
         "replays printed lines from given coins and releases, shows no risk",
     ),

@@ -62,7 +62,7 @@ PLAIN = st.text(
 
 
 @settings(derandomize=True)
-@given(PLAIN.filter(lambda text: not tables.SCRIPT.search(text)))
+@given(PLAIN.filter(lambda text: not tables.SCRIPT.search(text) and not tables._TYPED.search(text)))
 def test_markdown_escapes_give_the_text_back(text):
     cell = f"| head |\n| :--- |\n| x{tables.markdown(text)}x |\n"
     parser = MarkdownIt("commonmark").enable("table").enable("strikethrough")
