@@ -74,8 +74,7 @@ def weights_move_little(proof: Proof) -> None:
     all_changes = proof.at_most("K − 1 common weights, and both ends", lambda: (K - 1) * change + 2, sp.Integer(8))
     moved = proof.argues(
         "K even: two gradients with a weight, on either side, see one common gradient, hence lie within 4τ",
-        "‖u − u'‖", "<=", 4 * tau * 8 / weight,
+        "‖u − u'‖", "<=", 4 * tau * all_changes / weight,
     )  # fmt: skip
-    del all_changes
     kept = proof.uses("user_level/lem-c2@derived", 2 * s / K - 1)
     proof.concludes("user_level/lem-c2@weighted", moved.subs(weight, proof.equal("W", lambda: kept * K, 2 * s - K)))
