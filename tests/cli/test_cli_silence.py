@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import os
 import pty
 import subprocess
@@ -56,7 +57,8 @@ def watched(terminal: Terminal) -> Iterator[None]:
     with contextlib.redirect_stdout(terminal), contextlib.redirect_stderr(terminal):
         with silence.never_silent():
             yield
-        assert sys.stdout is terminal and sys.stderr is terminal
+        assert sys.stdout is terminal
+        assert sys.stderr is terminal
 
 
 def until(true: Callable[[], bool]) -> None:
@@ -87,8 +89,9 @@ def test_a_command_that_says_nothing_for_two_seconds_is_told_to_be_at_work():
     assert process.returncode == 0
     everything = b"".join(text for _, text in heard)
     assert b"dpcheck slow: at work for 2 s; Ctrl-C stops it" in everything
-    gaps = [b - a for (a, _), (b, _) in zip(heard, heard[1:], strict=False)]
-    assert len(gaps) >= 3 and max(gaps) < 3.0
+    gaps = [b - a for (a, _), (b, _) in itertools.pairwise(heard)]
+    assert len(gaps) >= 3
+    assert max(gaps) < 3.0
     assert everything.endswith(b"\x1b[2Kdone\r\n")
 
 

@@ -95,12 +95,15 @@ def test_print_opens_what_is_refuted_and_folds_it_again(opened):
     before, folded = window.evaluate(OPEN), window.evaluate(CLOSED)
     window.evaluate("dispatchEvent(new Event('beforeprint'))")
     refuted = window.evaluate("[...document.querySelectorAll('[data-grade=refuted]')].map((row) => row.id)")
-    assert refuted and window.evaluate(OPEN) == sorted({*before, *refuted})
+    assert refuted
+    assert window.evaluate(OPEN) == sorted({*before, *refuted})
     window.emulate_media(media="print")
-    assert window.locator(".printed.every").is_visible() and not window.locator(".printed.part").is_visible()
+    assert window.locator(".printed.every").is_visible()
+    assert not window.locator(".printed.part").is_visible()
     assert not window.locator("#filter").is_visible()
     window.evaluate("dispatchEvent(new Event('afterprint'))")
-    assert window.evaluate(OPEN) == before and window.evaluate(CLOSED) == folded
+    assert window.evaluate(OPEN) == before
+    assert window.evaluate(CLOSED) == folded
     assert window.evaluate("document.querySelectorAll('.brief').length") == 0
 
 
@@ -112,14 +115,16 @@ def test_print_opens_all_of_what_is_chosen_and_nothing_else(opened):
     window.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert window.evaluate(OPEN) == sorted(chosen)
     window.emulate_media(media="print")
-    assert window.locator(".printed.part").is_visible() and not window.locator(".overview").is_visible()
+    assert window.locator(".printed.part").is_visible()
+    assert not window.locator(".overview").is_visible()
     texts = window.locator("section.check:visible").count()
     assert texts == window.evaluate("document.querySelectorAll('details.statement[open] section.check').length")
 
 
 def test_what_is_opened_by_hand_is_printed_in_full(opened):
     window, _ = opened()
-    row = window.locator("details.statement:not([data-grade=refuted])").filter(has=window.locator("table.numbers")).first
+    with_numbers = window.locator("details.statement:not([data-grade=refuted])")
+    row = with_numbers.filter(has=window.locator("table.numbers")).first
     row.locator("> summary").click()
     window.emulate_media(media="print")
     window.evaluate("dispatchEvent(new Event('beforeprint'))")
