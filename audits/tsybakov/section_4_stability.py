@@ -18,7 +18,7 @@ from dpcheck.verdicts import Verdict
 
 @check("tsybakov/rem-2@smooth-pull", kind="stability", grid={"d": (2, 3), "z": (0.1, 1.0, 10.0, 1000.0)})
 def two_gradients_of_one_smooth_loss(context: Context, *, d: int, z: float) -> Verdict:
-    """Gradients that one convex loss of smoothness z/r may have at the distance r: drawn pairs, and the worst of them."""
+    """Gradients that one convex loss of smoothness z/r may have at the distance r: drawn pairs, and the worst."""
     rng, count = context.rng(), context.scale(5_000, 100_000)
     direction = rng.standard_normal((count, d))
     direction /= np.linalg.norm(direction, axis=1, keepdims=True)
