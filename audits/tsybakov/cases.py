@@ -345,7 +345,7 @@ def calls(chosen: Algorithm[Any], told: Problem, n: int) -> Sequence[tuple[Seque
     plan = chosen.schedule(told, n).phases
     if not isinstance(chosen, Calls):
         return [(plan, None)]
-    return [(epoch.inner.phases, epoch.radius if chosen.restricted else None) for epoch in plan]
+    return [(epoch.inner.phases, epoch.radius if chosen.on_balls else None) for epoch in plan]
 
 
 def ends_of_phases(one: Instance, rng: Rng, trials: int) -> Array:
@@ -446,6 +446,28 @@ class ShortCalls(Calls):
 
 def instead(kind: type[Any]) -> Mutant:
     return lambda one: one.running(_as(kind, one.algorithm))
+
+
+class WideClips(LocalisedClipped):
+    """Levels too large by n^(1/8), and so the noise."""
+
+    powers: ClassVar[tuple[float, float]] = 1 / 8, 0.0  # of n and of d
+
+    def phases(self, problem: Problem, n: int) -> tuple[Phase, ...]:
+        factor = n ** self.powers[0] * problem.constants.d ** self.powers[1]
+        wide = super().phases(problem, n)
+        return tuple(replace(row, level=row.level * factor, sigma=row.sigma * factor) for row in wide)
+
+
+class ClipsOfOneDimension(WideClips):
+    """The levels of d = 1 at k = 2, and so the noise."""
+
+    powers = 0.0, 1 / 4
+
+
+def heavy(one: Instance) -> Instance:
+    """Geometric weights too large by n^(1/8): λ is inverse to D."""
+    return one.running(replace(one.algorithm, diameter=one.at["D"] * one.n**-0.125))
 
 
 WRONG: Mapping[str, Mutant] = {"no localisation": instead(FirstPhase), "η times n^(-1/8)": instead(ShortSteps)}
