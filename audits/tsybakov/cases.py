@@ -451,23 +451,14 @@ def instead(kind: type[Any]) -> Mutant:
 class WideClips(LocalisedClipped):
     """Levels too large by n^(1/8), and so the noise."""
 
-    powers: ClassVar[tuple[float, float]] = 1 / 8, 0.0  # of n and of d
-
     def phases(self, problem: Problem, n: int) -> tuple[Phase, ...]:
-        factor = n ** self.powers[0] * problem.constants.d ** self.powers[1]
-        wide = super().phases(problem, n)
+        wide, factor = super().phases(problem, n), n ** (1 / 8)
         return tuple(replace(row, level=row.level * factor, sigma=row.sigma * factor) for row in wide)
 
 
-class ClipsOfOneDimension(WideClips):
-    """The levels of d = 1 at k = 2, and so the noise."""
-
-    powers = 0.0, 1 / 4
-
-
-def heavy(one: Instance) -> Instance:
-    """Geometric weights too large by n^(1/8): λ is inverse to D."""
-    return one.running(replace(one.algorithm, diameter=one.at["D"] * one.n**-0.125))
+def heavier(name: str, power: float) -> Mutant:
+    """Geometric weights too large by a power of a symbol: λ is inverse to D."""
+    return lambda one: one.running(replace(one.algorithm, diameter=one.at["D"] * one.at[name] ** -power))
 
 
 WRONG: Mapping[str, Mutant] = {"no localisation": instead(FirstPhase), "η times n^(-1/8)": instead(ShortSteps)}

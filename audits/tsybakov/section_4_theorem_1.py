@@ -45,13 +45,12 @@ from .cases import (
     ON_THE_LINE,
     TILTS,
     WRONG,
-    ClipsOfOneDimension,
     WideClips,
     bowl,
     convex,
     everywhere,
     exponents,
-    heavy,
+    heavier,
     instance,
     instead,
     known_well,
@@ -439,7 +438,7 @@ def noisy_steps_within_the_corrected_bound(context: Context, *, n: int) -> Verdi
 
 # One phase alone, or smaller weights, are not among them: under noise on each step, which costs ηs² on smooth losses,
 # they have the rate on this class as well.
-WRONG_WEIGHTS = {"λ times n^(1/8)": heavy, "C times n^(1/8)": instead(WideClips)}
+WRONG_WEIGHTS = {"λ times n^(1/8)": heavier("n", 1 / 8), "C times n^(1/8)": instead(WideClips)}
 NOISY = Simulated(noisy_phases, 3200)
 EVERY_LOSS = functools.partial(
     scaling, "tsybakov/thm-1@every-loss", part="private", family=TILTS, engine=NOISY, mutants=WRONG_WEIGHTS,
@@ -475,7 +474,7 @@ def noisy_steps_risk_in_delta(*, delta: float, tilt: float, k: float) -> Instanc
 
 
 @EVERY_LOSS(variable="d", sizes=(8, 16, 32, 64, 128), family=BOWLS, engine=replace(NOISY, trials=640),
-            mutants={**WRONG_WEIGHTS, "C of one dimension": instead(ClipsOfOneDimension)})  # fmt: skip
+            mutants={"λ times d^(1/4)": heavier("d", 1 / 4)})  # fmt: skip
 def noisy_steps_risk_in_the_dimension(*, d: int, curvature: float) -> Instance:
     """The same at k = 2 in d dimensions, over bowls of every curvature: 1/4."""
     return noisy(2**72, known_well(curvature, 4.0, 1.0, d=d), 2.0, 2.0**-44)

@@ -271,7 +271,10 @@ def noisy_calls_risk_in_delta(*, delta: float, steepness: float) -> Instance:
     return noisy_calls(RECORDS, steepness, delta=delta)
 
 
-@NOISY_CALLS(variable="d", sizes=(16, 64, 256), engine=Simulated(noisy_phases, 200))
+@NOISY_CALLS(
+    variable="d", sizes=(16, 64, 256), engine=Simulated(noisy_phases, 200),
+    mutants={name: WRONG_NOISY_CALLS[name] for name in ("one call", "one radius for all calls")},
+)  # fmt: skip
 def noisy_calls_risk_in_the_dimension(*, d: int, steepness: float) -> Instance:
     """The same in d dimensions: 1/2."""
     return noisy_calls(RECORDS, steepness, d=d)
