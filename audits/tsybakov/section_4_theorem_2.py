@@ -265,14 +265,14 @@ def noisy_calls_risk_in_epsilon(*, epsilon: float, steepness: float) -> Instance
     return noisy_calls(RECORDS, steepness, epsilon=epsilon)
 
 
-@NOISY_CALLS(variable="delta", sizes=(1e-2, 1e-15, 1e-40, 1e-300))
+@NOISY_CALLS(variable="delta", sizes=FAILING.smoke, engine=Simulated(noisy_phases, 3600))
 def noisy_calls_risk_in_delta(*, delta: float, steepness: float) -> Instance:
     """The same in the promised delta: 1/2 in log(1/delta)."""
     return noisy_calls(RECORDS, steepness, delta=delta)
 
 
 @NOISY_CALLS(
-    variable="d", sizes=(16, 64, 256), engine=Simulated(noisy_phases, 200),
+    variable="d", sizes=(16, 64, 256), engine=Simulated(noisy_phases, 500),
     mutants={name: WRONG_NOISY_CALLS[name] for name in ("one call", "one radius for all calls")},
 )  # fmt: skip
 def noisy_calls_risk_in_the_dimension(*, d: int, steepness: float) -> Instance:
@@ -280,7 +280,7 @@ def noisy_calls_risk_in_the_dimension(*, d: int, steepness: float) -> Instance:
     return noisy_calls(RECORDS, steepness, d=d)
 
 
-@NOISY_CALLS(variable="lambda", sizes=powers(2, range(-14, -5, 4)))
+@NOISY_CALLS(variable="lambda", sizes=powers(2, range(-18, -5, 6)), engine=Simulated(noisy_phases, 1800))
 def noisy_calls_risk_in_the_growth(*, steepness: float, **growth: float) -> Instance:
     """The same in the growth constant: -1."""
     return noisy_calls(RECORDS, steepness, growth=growth["lambda"])

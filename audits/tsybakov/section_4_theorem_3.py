@@ -179,7 +179,7 @@ def iterated_risk_in_the_dimension(*, d: int, steepness: float) -> Instance:
 # Theorem 3 corrected for every loss is a bound on a quantile of what the calls of Theorem 2 corrected do.
 
 WITH_CONFIDENCE = functools.partial(
-    scaling, "tsybakov/thm-3@every-loss", engine=Simulated(noisy_phases, 1200, quantile=1 - BETA), **EVERY_LOSS
+    scaling, "tsybakov/thm-3@every-loss", engine=Simulated(noisy_phases, 2400, quantile=1 - BETA), **EVERY_LOSS
 )
 
 
@@ -195,7 +195,7 @@ def quantile_of_noisy_calls_in_epsilon(*, epsilon: float, steepness: float) -> I
     return noisy_calls(RECORDS, steepness, epsilon=epsilon)
 
 
-@WITH_CONFIDENCE(variable="lambda", sizes=powers(2, range(-14, -5, 4)))
+@WITH_CONFIDENCE(variable="lambda", sizes=powers(2, range(-18, -5, 6)))
 def quantile_of_noisy_calls_in_the_growth(*, steepness: float, **growth: float) -> Instance:
     """The same in the growth constant: -1."""
     return noisy_calls(RECORDS, steepness, growth=growth["lambda"])
