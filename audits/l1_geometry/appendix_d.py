@@ -144,8 +144,8 @@ def copies_carry_the_bound_below_one_over_d(context: Context) -> Verdict:
 
 @check("l1_geometry/prop-1@literal", kind="lower-bound", expect="refuted")
 def one_record_is_enough_for_large_alpha(context: Context) -> Verdict:
-    """At alpha = 1/2, epsilon = 1, d = 10^12 the claimed sample complexity exceeds 1, with the constant 1/1000."""
-    at = {"d": 10**12, "alpha": "1/2", "epsilon": 1, "constant": "1/1000"}
+    """At alpha = 1/2, epsilon = 1/3, d = 10^12 the claimed sample complexity exceeds 1, with the constant 1/1000."""
+    at = {"d": 10**12, "alpha": "1/2", "epsilon": "1/3", "constant": "1/1000"}
     return refuted_by("l1_geometry/prop-1@literal", "prop_1_samples", by=claim("l1_geometry/prop-1@literal"), **at)
 
 

@@ -178,9 +178,9 @@ def target_with_constants(context: Context, *, k: float, d: int, m: int, weights
 def target_at_a_large_budget(context: Context, *, epsilon: int) -> Verdict:
     """At epsilon = 10^4 d the solvers' gaps alone exceed (6): the whole of W_0 lies too far, whatever stage 2 does."""
     with suppress(InvalidInput):
-        stated("pure_heavy_tails/prop-3-2@derived", G_k=1.0, lambda_=1.0, d=1, m=10**6, epsilon=epsilon, k=2.0)
+        stated("pure_heavy_tails/prop-3-2@derived", G_k=3.0, lambda_=2.0, d=1, m=10**6, epsilon=epsilon, k=2.0)
         return differs(f"prop-3-2@derived speaks of epsilon = {epsilon} as well, where it fails as the statement does")
-    at = {"epsilon": epsilon, "m": 10**6, "D": 10, "lambda_": 1, "c_erm": 48}
+    at = {"epsilon": epsilon, "m": 10**6, "D": 10, "lambda_": 2, "c_erm": 48, "slope": 3}
     return refuted_by(context.label, "prop_3_2_budget", by=claim(context.label), **at)
 
 

@@ -89,27 +89,29 @@ def prop_c_3(
     )
 
 
-def prop_3_2_budget(epsilon: Rational, m: int, D: Rational, lambda_: Rational, c_erm: Rational) -> Violation:
+def prop_3_2_budget(
+    epsilon: Rational, m: int, D: Rational, lambda_: Rational, c_erm: Rational, slope: Rational = 1
+) -> Violation:
     """pure_heavy_tails/prop-3-2@literal: the target (6) at a large epsilon, solvers at the edge of their licence.
 
-    W = [-D/2, D/2], centre 0, f(w, z) = w for every z, k = 2, so that A = G_2 = G_k = 1 and C = sqrt(m epsilon) >= 1:
-    the extension is f, and its regularised risk is a parabola on W. The solver of the first stage stops at C/(lambda m)
+    W = [-D/2, D/2], centre 0, f(w, z) = slope w for every z, k = 2, so that A = G_2 = G_k = slope and C = slope sqrt(m
+    epsilon) >= slope: the extension is f, and its regularised risk is a parabola on W. The solver of the first stage stops at C/(lambda m)
     from the minimiser, which its gap C^2/(2 lambda m^2) allows. `found` is a distance that *every* point of W_0 exceeds
     with probability 0.995, whatever the second stage does; `claimed` is the radius (6), due with probability 0.7.
     """
     size, budget, constant = count("m", m), exact("epsilon", epsilon), exact("c_erm", c_erm)
-    weight, width = exact("lambda_", lambda_), exact("D", D)
+    weight, width, steep = exact("lambda_", lambda_), exact("D", D), exact("slope", slope)
     if size * budget < 1:
-        raise ValueError(f"the extension is the loss for C = sqrt(m epsilon) >= 1, got {size * budget}")
+        raise ValueError(f"the extension is the loss for sqrt(m epsilon) >= 1, got {size * budget}")
     with workdps(DIGITS):
-        cap = mp.sqrt(real(size * budget))
+        cap = real(steep) * mp.sqrt(real(size * budget))
         unit = cap / (real(weight) * size)
         # The noise of the first stage has scale 12 unit/epsilon, the ball a radius of 600 unit/epsilon.
         spread = (600 + 12 * mp.log(200)) * unit / real(budget)
-        if 1 / real(weight) + unit + spread > real(width) / 2:
+        if real(steep / weight) + unit + spread > real(width) / 2:
             raise ValueError(f"W_0 may reach the end of W: D = {width} is too small for lambda_ = {weight}, m = {size}")
         largest = max(mpf(0), unit - spread)
-        claimed = real(constant / weight) * (1 / mp.sqrt(real(size * budget)) + 1 / mp.sqrt(size))
+        claimed = real(constant * steep / weight) * (1 / mp.sqrt(real(size * budget)) + 1 / mp.sqrt(size))
     return Violation(
         claimed=claimed,
         found=largest,
@@ -124,8 +126,8 @@ def prop_3_2_budget(epsilon: Rational, m: int, D: Rational, lambda_: Rational, c
             "D": width,
             "lambda": weight,
             "C": cap,
-            "G_k": 1,
-            "G_2": 1,
+            "G_k": steep,
+            "G_2": steep,
             "c_erm": constant,
         },
     )
