@@ -77,8 +77,8 @@ def gaussian_signs_respect_the_bound(context: Context) -> Verdict:
 
 @check("l1_geometry/lem-6-1@literal", kind="lower-bound", expect="refuted")
 def random_signs_beat_the_uncapped_bound(context: Context) -> Verdict:
-    """Random signs err by exactly half of sum |mean z_j| <= D, by enumerating all sign vectors on exact means; at n = 2,
-    epsilon = 1/3 and d = 10^12 the bound with the constant 1/1000 exceeds that.
+    """Random signs err by exactly half of sum |mean z_j| <= D, by enumerating all sign vectors on exact means; at
+    n = 2, epsilon = 1/3 and d = 10^12 the bound with the constant 1/1000 exceeds that.
     """
     facts = []
     for means in ((1, 1, 1), (0, 1, 1), (1, 0, 0)):

@@ -143,21 +143,28 @@ def budgets_add_up(context: Context) -> Verdict:
 
 @check("pure_heavy_tails/alg-7@literal", kind="accuracy", expect="refuted")
 def diameter_of_w_0(context: Context) -> Verdict:
-    """(30) takes the radius of W_0 for its diameter: the cells of the implementation span twice D_0."""
-    C, lam, eps, m = 1.0, 1.0, 1.0, 10**4
+    """(30) takes the radius of W_0 for its diameter: the cells of the implementation span twice D_0, and the radius is
+    D_0 in two dimensions too.
+    """
+    C, lam, eps, m = 2.0, 3.0, 0.5, 10**4
     work = wide(10.0)
-    plan = LocalizedApproxEM(C=C, lambda_=lam).schedule(problem(work, eps), m)
+    algorithm = LocalizedApproxEM(C=C, lambda_=lam)
+    plan = algorithm.schedule(problem(work, eps), m)
     w_loc = np.full((1, 1), 0.3)
     points, _ = cells(work, (w_loc, plan.phases[0].radius), 4096)
     spread = float(np.ptp(points) * 4096 / 4095)  # midpoints miss half a cell at either end
     claimed = stated("pure_heavy_tails/alg-7@literal", C=C, lambda_=lam, epsilon=eps, m=m, d=1)
     if abs(spread / claimed - 2) > 1e-6:
         return differs(f"the cells span {spread / claimed:.6g} times D_0, which is the radius: 2 by Algorithm 2")
+    radius = algorithm.schedule(problem(radial_spikes(2, 2.0, m, eps), eps), m).phases[0].radius
+    deep = stated("pure_heavy_tails/alg-7@literal", C=C, lambda_=lam, epsilon=eps, m=m, d=2)
+    if abs(radius / deep - 1) > 1e-9:
+        return differs(f"the radius is {radius / deep:.6g} times D_0 at d = 2")
     return accuracy.never_violated(
         spread, claimed, statement="diam(W_0) <= D_0",
         witness=lambda _: witnessed(
             "pure_heavy_tails/alg-7@literal", "alg_7_diameter", claimed, spread,
-            C=1, lambda_=1, epsilon=1, m=10**4, d=1, D=10,
+            C=2, lambda_=3, epsilon="1/2", m=10**4, d=1, D=10,
         ),
     )  # fmt: skip
 
