@@ -246,6 +246,18 @@ def distance_within_640(context: Context, *, k: float, m: int) -> Verdict:
     return replace(verdict, reason=reason, numbers=numbers, axes=("m", "0.75-quantile of the distance"))
 
 
+@check("pure_heavy_tails/prop-f-5@derived", kind="accuracy", grid={"d": (1, 2)})
+def constant_of_the_gibbs_solver(context: Context, *, d: int) -> Verdict:
+    """What Algorithm 7 says of its accuracy is within the 640, and nearly all of it for the Gibbs law itself, d = 2."""
+    m = 1000
+    own = LocalizedApproxEM(k=2.0).c_erm(problem(radial_spikes(d, 2.0, m, 1.0), 1.0), m)
+    bound = stated(context.label, G_k=1.0, lambda_=1.0, d=d, m=m, epsilon=1.0, k=2.0) * math.sqrt(m / d)
+    said = f"c_erm = {own:.6g} at d = {d}, {bound:g} allowed"
+    if d == 2 and own < 0.999 * bound:
+        return differs(f"{said}: more than a thousandth below")
+    return judged(own, "<=", bound, said, "exact", otherwise=differs, severity=own / bound)
+
+
 @check("pure_heavy_tails/alg-7", kind="transcription")
 def printed_scales(context: Context) -> Verdict:
     """Delta_0, D_0, epsilon_EM, alpha_in and the coefficient epsilon_EM/(2 Delta_0) are as printed."""
@@ -326,6 +338,9 @@ def cells_measure_the_plane(context: Context) -> Verdict:
          np.average(np.exp(-w @ TILT), weights=p)]
         for w, p in ((points[0], shares), (grid, np.ones(len(grid))))
     )  # fmt: skip
+    few = [cells(work, (w_loc, radius), count)[0].shape[1] for count in (12, 500)]
+    if not (6 <= few[0] <= 12 and 400 <= few[1] <= 500):
+        return differs(f"{few[0]} cells of 12 that were asked for, {few[1]} of 500")
     return as_printed({"moments of the uniform law on W_0": (np.array(found), np.array(wanted))}, within=0.01)
 
 
