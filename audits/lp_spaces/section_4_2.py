@@ -483,7 +483,6 @@ def lines_of_algorithm_2(context: Context, *, rule: str, records: int) -> Verdic
     algorithm = StronglyConvexObjectivePerturbation(lambda_rule=rule, optimizer=solver)  # type: ignore[arg-type]
     second = float(claim("lp_spaces/alg-2@second-noise").evaluate(alpha=alpha, **known)) ** 2
     told = algorithm.schedule(problem(work, 0.9), m).releases[0].law.jacobian  # type: ignore[attr-defined]
-    # The record that is replaced may have no curvature, or all of H; the others have the modulus, in l2 over R^2.
     others = 2 * lambda_ * m * np.eye(3) + sum(np.eye(3) * modulus / (D / 2) ** 2 for _ in range(m - 1))
     ends = [np.linalg.slogdet(others + H * np.eye(3))[1] for H in (work.constants.smoothness(2.0), 0.0)]
     jacobian = agree([told], [ends[0] - ends[1]], "logarithm of the ratio of the determinants")
