@@ -153,7 +153,7 @@ def _fewest_in_core(count: int, core: float, chance: float) -> float:
     p = min(1.0, 6 * (core * count - 1) / count - 3)
     if members <= 0 or p <= 0:
         return 0.0
-    return float(least_integer(lambda kept: scipy.special.bdtr(kept, members, p) >= chance, -1, members))
+    return float(least_integer(lambda kept: bool(scipy.special.bdtr(kept, members, p) >= chance), -1, members))
 
 
 def _fewest_on_average(count: int, core: float, chance: float) -> float:
