@@ -148,12 +148,17 @@ def halving_balls(proof: Proof) -> None:
         lambda: lambda_ * radius ** (theta - 1),
         2 ** (theta - 1) * 2 * a,
     )
+    i = sp.Symbol("i", integer=True, positive=True)
+    later = proof.equal(
+        "calls after e* start within R_{e*} and halve it", lambda: sp.Sum(2 * radius * a / 2**i, (i, 1, sp.oo)),
+        2 * radius * a,
+    )  # fmt: skip
     excess = proof.equal(
-        "e* adds 2aR_{e*}/2 and so do all later calls together (lem-4)",
-        lambda: 2 * a * radius,
-        4 * a * (2 * a / lambda_) ** (1 / (theta - 1)),
+        "call e* adds R_{e*-1}a = 2R_{e*}a (lem-4)",
+        lambda: 2 * radius * a + later,
+        8 * a * (2 * a / lambda_) ** (1 / (theta - 1)),
     )
-    proof.concludes("tsybakov/thm-2@derived", excess, where={theta: 1 + x}, looser=True)
+    proof.concludes("tsybakov/thm-2@derived", excess, where={theta: 1 + x})
     error = R_2k * (1 / sp.sqrt(n) + (sp.sqrt(d * ell) / (epsilon * n)) ** ((k - 1) / k))
     proof.concludes("tsybakov/thm-2@phases", settled(error), where=LOGS, looser=True)
 
