@@ -80,6 +80,29 @@ def from_the_empty_data_set(proof: Proof) -> None:
     proof.concludes("pure_heavy_tails/fact-bd14@approximate", error)
 
 
+@derivation("pure_heavy_tails/fact-bd14", SMALL)
+def decoding(proof: Proof) -> None:
+    """Coupled samples of two laws differ in few records, so that what decodes one of them errs on the others."""
+    error, q = sp.symbols("e q", positive=True)
+    changed = sp.ceiling(n * p)
+    each = proof.argues(
+        "at most ⌈np⌉ records of coupled samples differ with probability ½ or more: P_ν(decoded as ν') is at least "
+        "e^{−ε⌈np⌉}(P_ν'(decoded as ν') − ½), on the average",
+        "P_ν(decoded as ν')",
+        ">=",
+        sp.exp(-epsilon * changed) * (1 - error - sp.Rational(1, 2)),
+    )
+    wrong = proof.equal(
+        "summed over the |V| − 1 other points",
+        (size - 1) * each,
+        q * (sp.Rational(1, 2) - error),
+        {q: (size - 1) * sp.exp(-epsilon * changed)},
+    )
+    (least,) = sp.solve(sp.Eq(error, wrong), error)
+    proof.equal("the error that is no smaller than that", wrong.subs(error, least), least)
+    proof.concludes("pure_heavy_tails/fact-bd14", least.subs(q, (size - 1) * sp.exp(-epsilon * changed)))
+
+
 prop_g_4 = claim(
     "pure_heavy_tails/prop-g-4",
     "Proposition G.4",
@@ -138,10 +161,20 @@ def packing_method(proof: Proof) -> None:
         proof.assumes(label, zeta, sp.Rational(1, 4))
         proof.assumes(label, epsilon, 1)
     proof.assumes(derived, 2, d)
-    squared = proof.argues(
-        "q ≥ 4ζ at p = min{log((2ᵈ−1)/(4eζ))/(nε), 1}; decoding below a quarter of the separation ½G_kp^{1−1/k}",
-        "error²",
-        ">=",
+    within, less = sp.symbols("K q", positive=True)
+    err = proof.uses(
+        "pure_heavy_tails/fact-bd14", less / (2 * (1 + less)), {size: 1 + less * sp.exp(epsilon * sp.ceiling(n * p))}
+    )
+    logarithm = sp.log((2**d - 1) / (4 * sp.E * zeta))
+    most = proof.argues("⌈np⌉ε is at most npε + ε, and ε at most 1", within, "<=", logarithm + 1)
+    proof.equal("q is at least", (2**d - 1) * sp.exp(-most), 4 * zeta)
+    s = sp.Symbol("s", nonnegative=True)
+    proof.at_most("so that the decoder errs with probability ζ", zeta, err.subs(less, 4 * zeta), {zeta: 1 / (4 + s)})
+    length = proof.uses("pure_heavy_tails/proc-hard-pack", G_k * p ** (1 - 1 / k))
+    radius = proof.argues("an estimate within half of the separation, half of the norm, decodes", "", ">=", length / 4)
+    squared = proof.equal(
+        "its square, at p = min{log((2ᵈ−1)/(4eζ))/(nε), 1}",
+        (radius**2).subs(p, PACKING),
         G_k**2 * PACKING ** (2 - 2 / k) / 16,
     )
     proof.concludes("pure_heavy_tails/prop-g-4@derived", squared)

@@ -60,7 +60,7 @@ def _hit(n: int) -> Lines:
 
 def _private(answers: Sequence[tuple[int, str, str]], E: str, delta: str, name: str) -> Iterator[str]:
     """That all sets of answers, each as often as is said, are at most e^epsilon = E times as likely, and delta more."""
-    over = []
+    over: list[str] = []
     for often, here, there in answers:
         if not delta:
             yield f"assume {here} <= {E}*{there}"
