@@ -36,7 +36,7 @@ _REASONS = {
         l1_geometry/fact-vertex""",
     "of one function, norm or mirror map, not of a class": """
         l1_geometry/lem-a1 l1_geometry/alg-4 l1_geometry/proc-eg-step l1_geometry/fact-norm-ratio
-        lp_spaces/proc-mirror-map pure_heavy_tails/cor-d-7
+        lp_spaces/proc-mirror-map lp_spaces/proc-lower-instance pure_heavy_tails/cor-d-7
         pure_heavy_tails/proc-socp-subgrad pure_heavy_tails/prop-d-6 tsybakov/ex-l4 tsybakov/ex-logistic
         tsybakov/fact-power-tnc tsybakov/fact-tnc-monotone lp_spaces/proc-heavy-euclid""",
     "an algorithm with noise or random batches; its deterministic steps are certified where they are stated": """
