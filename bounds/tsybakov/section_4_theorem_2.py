@@ -91,6 +91,7 @@ thm_2_every_loss = thm_2.as_read(
     "call per unit of radius, the expected excess is at most 4(2a)^{θ/(θ−1)}λ^{−1/(θ−1)} for 2D^{1−θ}a <= λ <= "
     "2^{(θ−1)m}·2D^{1−θ}a.",
     origin="ours",
+    order=growth(R_2k * tau(sp.log(n))),
     explicit=4 * growth(2 * CALL),
     assumptions=(sp.Ge(theta, 2), sp.Ge(k, 2)),
     quantity="excess risk, as corrected",
