@@ -8,7 +8,7 @@ from __future__ import annotations
 import sympy as sp
 
 from dpcheck.derivations import Proof, derivation
-from dpcheck.symbols import G_2, G_k, d, epsilon, k, n, p, zeta
+from dpcheck.symbols import G_2, G_k, d, delta, epsilon, k, n, p, zeta
 
 from ._paper import claim
 from .appendix_g_means import C0_SQUARED, LOG, QUARTER, SMALL, TWO_POINT
@@ -47,6 +47,37 @@ fact_bd14 = claim(
     assumptions=(sp.Le(p, 1), sp.Ge(size, 2)),
     about=("pure_heavy_tails/proc-hard-pack",),
 )
+
+KAPPA = delta / (sp.exp(epsilon) - 1)
+
+fact_bd14_approximate = fact_bd14.as_read(
+    "pure_heavy_tails/fact-bd14@approximate",
+    "The same of decoders that are (ε, δ)-DP",
+    "Every (ε, δ)-DP decoder of {P_ν} errs with average probability at least (1 − 1/|V| + κ)(1 − p(1 − e^{−ε}))ⁿ − κ, "
+    "κ = δ/(e^ε − 1).",
+    origin="ours",
+    explicit=(1 - 1 / size + KAPPA) * (1 - p * (1 - sp.exp(-epsilon))) ** n - KAPPA,
+)
+
+
+@derivation("pure_heavy_tails/fact-bd14@approximate")
+def from_the_empty_data_set(proof: Proof) -> None:
+    """What a decoder answers where no record names a law is right for one law in |V| at most; k records change that.
+
+    For an event A and data that differ in k records P(A) >= e^{−kε}(P'(A) + κ) − κ, one record at a time.
+    """
+    j, likely = sp.symbols("j P", positive=True)
+    after = (likely + KAPPA) * sp.exp(-j * epsilon) - KAPPA
+    proof.equal(
+        "one more record: e^{−ε}(x − δ) of x = (P + κ)e^{−jε} − κ",
+        lambda: (after - delta) * sp.exp(-epsilon),
+        after.subs(j, j + 1),
+    )
+    proof.argues("with no record that names a law, the mean over the laws of P(ψ ≠ ν)", "P", ">=", 1 - 1 / size)
+    proof.argues("the records that name ν are binomial, and E e^{−jε} is their generating function at e^{−ε}")
+    moments = (1 - p + p * sp.exp(-epsilon)) ** n
+    error = proof.argues("so the mean error", "", ">=", (1 - 1 / size + KAPPA) * moments - KAPPA)
+    proof.concludes("pure_heavy_tails/fact-bd14@approximate", error)
 
 
 @derivation("pure_heavy_tails/fact-bd14", SMALL)

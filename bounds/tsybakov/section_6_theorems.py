@@ -244,7 +244,8 @@ thm_7 = claim(
     assumptions=(SHUFFLED_RANGE, sp.Ge(k, 2), sp.Gt(theta, 1)),
     about=("tsybakov/alg-7",),
     grade="proof gap",
-    remark="'As Theorem 3', and so with its gap (S8); the noise condition is missing among the hypotheses.",
+    remark="'As Theorem 3', and so with its gap (S8): about log log n calls shrink the radius by a power of log n, and "
+    "leave the exponent 1 of τ (`@phases`, measured). The noise condition is missing among the hypotheses.",
 )
 
 thm_7_phases = thm_7.as_read(

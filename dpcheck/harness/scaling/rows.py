@@ -60,6 +60,9 @@ BATCH = 8
 FAILURE_PROBABILITY = 2e-6
 """Of a row: a hundred of them leave most of what one run promises to everything else."""
 
+SAID = ("n", "m", "d", "k", "theta", "epsilon", "delta")
+"""Symbols whose values go into the caption of a figure, where they do not vary."""
+
 FINALISTS = 4
 """Members that are run again at full length before one of them is measured, where risks are drawn."""
 
@@ -147,6 +150,7 @@ class Row:
             "term": str(term.expression),
             "exponent": term.exponent,
             "member": named(worst.member),
+            "where": named({name: float(one.at[name]) for name in SAID if _stands(name, one.at, cell)}),
             "ends": ", ".join(worst.ends),
             "controls": controls(works, engine.quantile, mirrored=self.family.mirrored),
             "mutants": {name: [each.value, each.error, each.degrees] for name, each in wrong.items()},
@@ -256,6 +260,11 @@ def _flat(cell: Cell) -> dict[str, Any]:
     return flat
 
 
+def _stands(name: str, at: Mapping[str, float], cell: Cell) -> bool:
+    """Whether a symbol has a value that the cell does not name already."""
+    return name not in cell and not math.isnan(at.get(name, math.nan))
+
+
 def _spent(one: Instance) -> dict[str, float]:
     """What the accountant certifies of the run on the worst member, and what it was asked for."""
     spent = account(one.algorithm.schedule(one.problem, one.n), one.n)
@@ -300,6 +309,8 @@ def _table(
         "word": word,
         "R/bound at the end": rate.ratios[-1],
         "worst member at the end": last["member"],
+        "where": last["where"],
+        "trials": last["degrees"] + 1 if last["degrees"] else 0,
         CERTIFIED: spent[CERTIFIED],
         "promised epsilon": spent["promised epsilon"],
         "at delta": spent["at delta"],
