@@ -126,9 +126,8 @@ def shares_at_which_records_hide(context: Context, *, epsilon: float) -> Verdict
     wrong, shares = [], np.linspace(0.01, 0.99, 99)
     for share in shares:
         spent = float(claim(context.label).evaluate(p_0=share, epsilon=epsilon))
-        wrong += (
-            [share] if (TreeFrankWolfe().rests_on(share, epsilon) == (context.label,)) != (spent <= epsilon) else []
-        )
+        hidden = TreeFrankWolfe().rests_on(share, epsilon) == (context.label,)
+        wrong += [share] if hidden != (spent <= epsilon) else []
     if wrong:
         return differs(f"at {len(wrong)} shares of {len(shares)}, as {wrong[0]:.2f}, the other statement is named")
     return holds(f"{len(shares)} shares rest on what holds of them", "exact", numbers={"shares": len(shares)})
@@ -136,8 +135,8 @@ def shares_at_which_records_hide(context: Context, *, epsilon: float) -> Verdict
 
 @check("l1_geometry/thm-6@summed", kind="accuracy")
 def constants_that_the_bound_is_told(context: Context) -> Verdict:
-    """The noise of every leaf is 2 L D 2^t/(b epsilon) at the L and D that the bound is told, and it is told all leaves;
-    losses are steeper in one norm than in another.
+    """The noise of every leaf is 2 L D 2^t/(b epsilon) at the L and D that the bound is told, and it is told all
+    leaves; losses are steeper in one norm than in another.
     """
     # unbound: the symbols of the bound, whatever it is
     told, size = drawn(budget=PureDP, n=(2.0**14, 2.0**20), d=(2, 60))(context.rng())
