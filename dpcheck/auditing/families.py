@@ -53,7 +53,7 @@ class Quadratic(Score):
         centred = np.concatenate([one - one.mean(axis=0), two - two.mean(axis=0)])
         # Where both laws have the common covariance, either one becomes the identity.
         whiten = np.linalg.inv(np.linalg.cholesky(ledoit_wolf(centred)[0])).T
-        laws = [(part.mean(axis=0) @ whiten, ledoit_wolf((part - part.mean(axis=0)) @ whiten)[0]) for part in (one, two)]
+        laws = [((p @ whiten).mean(axis=0), ledoit_wolf(p @ whiten)[0]) for p in (one, two)]
 
         def score(outputs: Outputs) -> Array:
             at = scaled(outputs.matrix) @ whiten
@@ -107,7 +107,10 @@ class Additive(Score):
 
 @dataclass(frozen=True)
 class Pairs(Score):
-    """Products, signs and orders of pairs of columns."""
+    """Products, signs and orders of pairs of columns, of which few are taken to tell anything.
+
+    Those enter whose means differ by more than the largest of as many that tell nothing (Fan and Lv 2008, screening).
+    """
 
     learned = True
     smooth = True
@@ -127,12 +130,14 @@ class Pairs(Score):
             two = [values[:, left] * values[:, right], signs[:, left] * signs[:, right]]
             return np.concatenate([values, np.abs(values), *two, np.sign(raw[:, left] - raw[:, right])], axis=1)
 
-        return _linear(features, rows, side)
+        apart = np.abs(_standard_score(features(rows), side))
+        told = apart >= min(float(apart.max()), (2 * np.log(len(apart))) ** 0.5)
+        return _linear(lambda matrix: features(matrix)[:, told], rows, side)
 
 
 @dataclass(frozen=True)
 class Flexible(Score):
-    """Models of no particular shape, which take many outputs: a kernel's, the nearest neighbours', a small network's."""
+    """Models of no particular shape, which take many outputs: of a kernel, nearest neighbours, a small network."""
 
     kind: Literal["kernel", "neighbours", "network"] = "kernel"
     learned = True
@@ -165,7 +170,8 @@ def _kernel(rows: int, seed: int) -> Any:
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
 
-    return make_pipeline(Nystroem(n_components=min(100, rows // 2), random_state=seed), LogisticRegression(max_iter=300))
+    kernel = Nystroem(n_components=min(100, rows // 2), random_state=seed)
+    return make_pipeline(kernel, LogisticRegression(max_iter=300))
 
 
 def _neighbours(rows: int, seed: int) -> Any:
@@ -208,6 +214,13 @@ def _independent(values: Array, rng: np.random.Generator) -> Array:
         warnings.simplefilter("ignore")
         model.fit(values)
     return np.asarray(model.components_.T)
+
+
+def _standard_score(values: Array, side: NDArray[np.int64]) -> Array:
+    """Of the difference of the two means, column by column."""
+    one, two = values[side == 1], values[side == 0]
+    spread = np.sqrt(one.var(axis=0) / len(one) + two.var(axis=0) / len(two))
+    return np.asarray((one.mean(axis=0) - two.mean(axis=0)) / np.where(spread > 0, spread, 1.0))
 
 
 def _linear(features: Features, rows: Array, side: NDArray[np.int64]) -> Scorer:

@@ -46,7 +46,7 @@ class Plan:
 
     Attributes:
         taught: (cells, 2) counts of it; known: outputs of a discrete mechanism by name.
-        rivals: the scores that it was chosen from; promise: for which it was.
+        promise: for which the score was chosen; rivals: it and others, from which the next one is.
     """
 
     score: scores.Score
@@ -132,7 +132,9 @@ def _best(
     """The plan of the score that promises most, the first of equals."""
     p, q = held
     tried = [_try(rival, p, q, samples, claim, alpha, rng, alone=len(rivals) == 1) for rival in rivals]
-    best = replace(max(tried, key=lambda plan: plan.promise), rivals=tuple(rivals))
+    tried.sort(key=lambda plan: -plan.promise)
+    # Successive halving (Jamieson and Talwalkar 2016): the better half is tried again on more outputs.
+    best = replace(tried[0], rivals=tuple(plan.score for plan in tried[: (len(tried) + 1) // 2]))
     if isinstance(best.score, scores.Cells | scores.Outcomes):
         look = slice(0, min(len(p), 4096))
         best = replace(best, known=words.examples([_part(p, look), _part(q, look)], best.scorer))
@@ -202,7 +204,7 @@ def _promise(score: scores.Score, s_p: Array, s_q: Array, samples: int, delta: f
     return float(np.interp(-enough, -growth[first - 1 : first + 1], grid[first - 1 : first + 1]))
 
 
-FOLDS, CROSSED = 5, 1_000
+FOLDS, CROSSED = 4, 1_000
 """Parts of which all but one teach a score that the one meets; two where there are more outputs on each input."""
 
 
@@ -230,7 +232,7 @@ def _fit(score: scores.Score, p: Outputs, q: Outputs, rng: np.random.Generator) 
 
 RELEARNED = 100_000
 """Most outputs, of both inputs together, of which all that were counted so far teach the score of the next stage."""
-CHOSEN_ANEW = 10_000
+CHOSEN_ANEW = 20_000
 """Most outputs from which a score is chosen anew; of more, the one chosen first is taught anew."""
 
 

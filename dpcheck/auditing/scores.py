@@ -295,12 +295,15 @@ def _beyond_lines(width: int, rows: int) -> list[Score]:
 
     found: list[Score] = [Quadratic(), Additive()]
     if width <= MOST_PAIRED:
-        found += [Pairs(), Flexible("kernel")]
-    return [*found, Additive(components=True)] if rows >= OUTPUTS_A_COMPONENT * width else found
+        found.append(Pairs())
+    if rows >= OUTPUTS_A_COMPONENT * width:
+        found.append(Additive(components=True))
+    return [*found, Flexible("kernel")] if rows >= ROWS_OF_ANY_SHAPE else found
 
 
-OUTPUTS_A_COMPONENT = 50
-"""Outputs, for each column, without which independent components are noise."""
+OUTPUTS_A_COMPONENT, ROWS_OF_ANY_SHAPE = 50, 1_000
+"""Outputs on each input, for each column, without which independent components are noise; and those that a model of no
+particular shape needs."""
 
 
 def distinct_rows(matrix: Array) -> int:

@@ -1,4 +1,4 @@
-"""Mechanisms on which the auditor's scores were developed: none of them is in `held_out/`, and none there was looked at.
+"""Mechanisms on which the scores of the auditor were developed: none is in `held_out/`, and none there was looked at.
 
 One for each way to leak that a line through the outputs does not see, with the laws of a sufficient statistic. Columns
 are mixed by a fixed rotation where the leak must not lie along one of them.
@@ -143,10 +143,9 @@ BUGS = [
     one("order", "which of two items comes first", dp.PureDP(0.5), lambda: bits(0.75), order),
     one("weak-8", "eight weak columns", dp.PureDP(0.7), lambda: clipped_sum(0.175, 8), weak(0.175, 8, False)),
     one("weak-mixed", "six weak directions", dp.PureDP(1.0), lambda: clipped_sum(0.4, 6), weak(0.4, 6, True)),
-    one("atom", "a rare value, repeated", dp.PureDP(1.0), lambda: atoms(1e-3, 6.0), rare(1e-3, 6.0)),
+    one("atom", "a rare value, repeated", dp.PureDP(1.0), lambda: atoms(1e-4, 8.0), rare(1e-4, 8.0)),
     one("sampled", "sampling that is charged twice", dp.PureDP(0.6), sampled_laws, sampled),
     one("worded", "a number that turns with a word", dp.PureDP(0.6), lambda: laplaces(1.2), worded),
     one("halting", "halts", dp.PureDP(1.0), lambda: atoms(0.002, 10.0), halting, halts=True),
     one("shell", "a length", dp.ApproxDP(0.3, 0.02), shells, shell),
 ]
-
