@@ -200,16 +200,22 @@ def _standard(rows: Array) -> Features:
     """The columns that vary, standardised and cut off, and where each is missing."""
     features = prepared(rows, gaps=False)
     values = features(rows)
-    middle, spread = values.mean(axis=0), values.std(axis=0)
+    # Squares of a column of very small or large numbers are none.
+    size = np.abs(values).max(axis=0, initial=0.0)
+    size = np.where(size > 0, size, 1.0)
+    middle, spread = (values / size).mean(axis=0), (values / size).std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
-    return lambda matrix: np.clip((features(matrix) - middle) / spread, -FAR, FAR)
+    return lambda matrix: np.clip((features(matrix) / size - middle) / spread, -FAR, FAR)
 
 
 def _independent(values: Array, rng: np.random.Generator) -> Array:
     """(columns, components): where independent components lie, were there any."""
     from sklearn.decomposition import FastICA
 
-    model = FastICA(whiten="unit-variance", random_state=int(rng.integers(2**31)), max_iter=200, tol=1e-3)
+    # Columns that are sums of others have no component of their own.
+    rank = int(np.linalg.matrix_rank(np.cov(values, rowvar=False)))
+    seed = int(rng.integers(2**31))
+    model = FastICA(max(1, rank), whiten="unit-variance", random_state=seed, max_iter=200, tol=1e-3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(values)
