@@ -22,6 +22,8 @@ ROWS = 100_000
 """Most outputs, of both inputs together, that a model is taught by."""
 FAR = 6.0
 """Standard deviations at which columns are cut off: beyond, one output would outweigh all others."""
+FLOOR = 1e-3
+"""Variance, beside that of a standardised column, that every direction has: one input may leave a column constant."""
 KNOTS = (0.05, 0.2, 0.4, 0.6, 0.8, 0.95)
 """Quantiles at which an additive spline may turn."""
 PENALTY = 0.05
@@ -52,8 +54,9 @@ class Quadratic(Score):
         one, two = values[side == 1], values[side == 0]
         centred = np.concatenate([one - one.mean(axis=0), two - two.mean(axis=0)])
         # Where both laws have the common covariance, either one becomes the identity.
-        whiten = np.linalg.inv(np.linalg.cholesky(ledoit_wolf(centred)[0])).T
-        laws = [((p @ whiten).mean(axis=0), ledoit_wolf(p @ whiten)[0]) for p in (one, two)]
+        floor = FLOOR * np.eye(values.shape[1])
+        whiten = np.linalg.inv(np.linalg.cholesky(ledoit_wolf(centred)[0] + floor)).T
+        laws = [((p @ whiten).mean(axis=0), ledoit_wolf(p @ whiten)[0] + floor) for p in (one, two)]
 
         def score(outputs: Outputs) -> Array:
             at = scaled(outputs.matrix) @ whiten

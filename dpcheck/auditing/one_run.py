@@ -191,11 +191,11 @@ def curve_is_refuted(
 
     Mahloujifar, Melis and Chaudhuri 2024, Algorithm 3, for k guesses of m coins. Of a random canary let r_j be the
     chance that it is guessed, rightly, and at least j guesses are right; h_j the same of a wrong guess; and p_j that
-    of j right ones, so that r_j = r_{j+1} + p_j j / m and h_j = h_{j+1} + p_j (k - j) / m. Given the other coins, "guessed
-    to be in, and at least j others rightly" is an event, with the coin right in r_{j+1} and wrong in h_j: so
+    of j right ones, so that r_j = r_{j+1} + p_j j / m and h_j = h_{j+1} + p_j (k - j) / m. Given the other coins,
+    "guessed to be in, and at least j others rightly" is an event, with the coin right in r_{j+1} and wrong in h_j: so
     h_j >= f(1 - r_{j+1}), by convexity of f for the average over canaries and guesses. With T_j = P(at least j right),
-    r_{j+1} = (j T_{j+1} + sum_{l > j} T_l) / m: every T_j is least where those above it are. All of `right` beginning with
-    T = failure_probability, T_0 > 1 is a contradiction. Abstentions enter nowhere else.
+    r_{j+1} = (j T_{j+1} + sum_{l > j} T_l) / m: every T_j is least where those above it are. From T_right =
+    failure_probability, and nothing above, T_0 > 1 is a contradiction. Abstentions enter nowhere else.
     """
     told = canaries if guesses is None else guesses
     return right > told / 2 and _contradicts(right, told, canaries, _inverse_blow_up(claim), failure_probability)

@@ -88,6 +88,10 @@ def test_odd_columns(score):
 
     scorer = score.fit(drawn(), drawn(), rng)
     assert np.isfinite(scorer(drawn())).all()
+    # One input leaves columns constant, and two are the same.
+    steps = np.repeat(np.arange(40.0)[:, None], 3, axis=1)
+    scorer = score.fit(outputs(np.ones((40, 3))), outputs(steps), rng)
+    assert np.isfinite(scorer(outputs(steps))).all()
     same = outputs(np.ones((40, 3)))
     assert (score.fit(same, same, rng)(same) == 0).all()
 
