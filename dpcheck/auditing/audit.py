@@ -1,7 +1,7 @@
 """`dp.audit`: does a mechanism keep its promise on one pair of inputs?
 
 Fixed mode: a held-out part of the runs chooses a score, and a rule that guesses the input from it; the other runs, each
-on an input chosen by a fair coin, are counted in stages, the rule of the second one learned from the first as well, and
+on an input chosen by a fair coin, are counted in stages, the rule of each learned from those before as well, and
 fitted to where the stage's outputs fell, whichever input they came from. Right and wrong guesses are one exact test of
 both directions of the promise (`dpcheck.auditing.stages`).
 """

@@ -18,8 +18,8 @@ from dpcheck.auditing.scores import Score, Scorer, prepared
 
 Array = NDArray[np.float64]
 Features = Callable[[Array], Array]
-ROWS = 100_000
-"""Most outputs, of both inputs together, that a model is taught by."""
+ROWS, ROWS_FLEXIBLE = 100_000, 10_000
+"""Most outputs, of both inputs together, that a model is taught by; the latter one of no particular shape."""
 FAR = 6.0
 """Standard deviations at which columns are cut off: beyond, one output would outweigh all others."""
 FLOOR = 1e-3
@@ -151,7 +151,7 @@ class Flexible(Score):
         return {"kernel": "kernel machine", "neighbours": "nearest neighbours", "network": "small network"}[self.kind]
 
     def fit(self, data: Outputs, neighbour: Outputs, rng: np.random.Generator) -> Scorer:
-        rows, side = _rows(data, neighbour)
+        rows, side = _rows(data, neighbour, ROWS_FLEXIBLE)
         scaled = _standard(rows)
         if scaled(rows[:1]).shape[1] == 0:
             return _silent
@@ -193,8 +193,8 @@ def _silent(outputs: Outputs) -> Array:
     return np.zeros(len(outputs))
 
 
-def _rows(data: Outputs, neighbour: Outputs) -> tuple[Array, NDArray[np.int64]]:
-    half = ROWS // 2
+def _rows(data: Outputs, neighbour: Outputs, most: int = ROWS) -> tuple[Array, NDArray[np.int64]]:
+    half = most // 2
     rows = np.concatenate([data.matrix[:half], neighbour.matrix[:half]])
     return rows, np.repeat([1, 0], [min(half, len(data)), min(half, len(neighbour))])
 

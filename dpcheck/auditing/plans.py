@@ -117,8 +117,17 @@ def learn(
     look = min(len(p), 4096)
     sample = _part(p, slice(0, look))
     distinct = scores.distinct_rows(np.concatenate([p.matrix[:look], q.matrix[:look]]))
-    rivals = scores.choose(score, sample, distinct, runner.encoder.categorical)
-    return _best(rivals, held, samples, claim, failure_probability, seeds.stream(seed, "audit", "learn"))
+    rivals: Sequence[scores.Score] = scores.choose(score, sample, distinct, runner.encoder.categorical)
+    rng = seeds.stream(seed, "audit", "learn")
+    if len(p) > TRIED:
+        few = _part(p, slice(0, TRIED)), _part(q, slice(0, TRIED))
+        while len(rivals) > FINALISTS:
+            rivals = _best(rivals, few, samples, claim, failure_probability, rng).rivals
+    return _best(rivals, held, samples, claim, failure_probability, rng)
+
+
+TRIED, FINALISTS = 10_000, 2
+"""Held-out outputs on each input from which, where there are more, scores are chosen that are taught by all."""
 
 
 def _best(
