@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: audit standard mutate mutate-table mutate-sample test coverage fast slow search nightly fuzz wheels libraries lint docs bench bench-commands bench-auditor dev clean
+.PHONY: audit standard mutate mutate-table mutate-sample test coverage fast slow search nightly fuzz fuzz-guided wheels libraries lint docs bench bench-commands bench-auditor dev clean
 
 # `run` verifies every stored certificate as well, each by its check. The report matters most when a verdict is not as expected, so it is written in any case; the exit code is that of `run`.
 # `make audit` changes no committed file; `make standard` renews reports/.
@@ -74,6 +74,12 @@ search: $(VENV)/.dev
 INPUTS ?= 1e6
 fuzz: $(VENV)/.dev
 	$(BIN)/python tests/fuzz.py $(INPUTS)
+
+# The same readers of files under atheris, which goes on from what reached a new branch; a million each, night by night.
+GUIDED := witness records mutants certificate failures "outputs .npz" "outputs .jsonl"
+fuzz-guided: $(VENV)/.dev
+	$(PIP) install -c constraints.txt -e '.[fuzz]'
+	@for reader in $(GUIDED); do $(BIN)/python tests/guided.py "$$reader" $(INPUTS) || exit 1; done
 
 # The wheel in new environments: every Python in PYTHONS, with pinned, and with the lowest and the newest dependencies.
 PYTHONS ?= python3.11 python3.12 python3.13

@@ -246,7 +246,7 @@ def evaluate(
     ]
     for assumption in assumptions:
         held = _compiled(assumption, symbols)(*values)
-        if not (held.all() if hasattr(held, "all") else held):
+        if not np.all(held):
             named = {s.name: parameters[s.name.rstrip("_")] for s in sorted(assumption.free_symbols, key=str)}
             raise InvalidInput(f"{label} assumes {assumption}, which fails at {_first_failure(held, named)}")
     return _compiled(expression, symbols)(*values)

@@ -21,11 +21,12 @@ from typing import Any
 
 import numpy as np
 
+from dpcheck.auditing.anytime import CURVE_DELTA
 from dpcheck.auditing.exact import exact_epsilon
 from dpcheck.errors import InvalidInput
 from dpcheck.kills import POWER, AuditKill
 from dpcheck.mutants import Mutant
-from dpcheck.privacy import GaussianDP
+from dpcheck.privacy import ApproxDP, GaussianDP
 
 LEVEL = 0.05
 DELTAS = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
@@ -104,7 +105,7 @@ def row(mutant: Mutant, held_out: bool) -> dict[str, Any]:
 
 def exact(kill: AuditKill) -> list[tuple[float, float]]:
     """The exact epsilon at each delta where it is known: everywhere, if the laws are."""
-    at = getattr(kill.claim, "delta", 1e-5)
+    at = kill.claim.delta if isinstance(kill.claim, ApproxDP) else CURVE_DELTA
     if kill.laws is None:
         assert kill.exact_epsilon is not None
         return [(at, kill.exact_epsilon)]

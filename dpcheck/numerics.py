@@ -1,7 +1,8 @@
-"""Searches by halving: for the least size that will do, and for an edge on the line, on many lines at once."""
+"""Searches by halving, for the least size that will do and for edges on the line; by golden sections, for a minimum."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -43,6 +44,31 @@ def edges(
         there = hold(middle)
         low, high = np.where(there, low, middle), np.where(there, middle, high)
     return low, high
+
+
+def least_value(value: Callable[[float], float], low: float, high: float, *, width: float = 1e-6) -> float:
+    """The smallest of the values that are met on the way to the minimum of a unimodal function, by golden sections.
+
+    What `scipy.optimize` has does this in fewer steps, and takes longer to import than a plan may take altogether.
+
+    Args:
+        width: of the bracket in the end; the value is then as near to the minimum as the square of that.
+    """
+    share = (math.sqrt(5) - 1) / 2
+    left, right = high - share * (high - low), low + share * (high - low)
+    at_left, at_right = value(left), value(right)
+    least = min(at_left, at_right)
+    while high - low > width and low < left < right < high:
+        if at_left < at_right:
+            high, right, at_right = right, left, at_left
+            left = high - share * (high - low)
+            at_left = value(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + share * (high - low)
+            at_right = value(right)
+        least = min(least, at_left, at_right)
+    return least
 
 
 def least_integer(feasible: Callable[[int], bool], low: int, high: int) -> int:

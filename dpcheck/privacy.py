@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, SupportsFloat, get_args
 
 import numpy as np
-import scipy
+import scipy  # `scipy.special` takes a quarter of a second: loaded on first use
 from numpy.typing import NDArray
 
 from dpcheck.errors import InvalidInput
@@ -173,8 +173,10 @@ class GaussianDP(Guarantee):
         return f"{self.mu:g}-GDP"
 
 
-_TESTS = np.unique(scipy.special.ndtr(np.linspace(-38.0, 8.0, 1841)))
-"""Type-I errors at which a trade-off curve is looked at first: dense at both ends."""
+@functools.cache
+def _tests() -> NDArray[np.float64]:
+    """Type-I errors at which a trade-off curve is looked at first: dense at both ends."""
+    return np.unique(scipy.special.ndtr(np.linspace(-38.0, 8.0, 1841)))
 
 
 @dataclass(frozen=True)
@@ -193,7 +195,7 @@ class TradeOff(Guarantee):
     def __post_init__(self) -> None:
         if not callable(self.f):
             raise InvalidInput(f"a trade-off curve is a function of the type-I error, got {self.f!r}")
-        x = np.concatenate([[0.0], _TESTS[400::8], [1.0]])
+        x = np.concatenate([[0.0], _tests()[400::8], [1.0]])
         try:
             y = self.tradeoff(x)
         except Exception as error:
@@ -209,7 +211,7 @@ class TradeOff(Guarantee):
             return np.asarray(self.tradeoff(x) + math.exp(epsilon) * x)
 
         # Convex in x: the least value lies beside the least of any grid.
-        x, least = np.concatenate([[0.0], _TESTS]), math.inf
+        x, least = np.concatenate([[0.0], _tests()]), math.inf
         for _ in range(6):
             values = missed(x)
             best = int(np.argmin(values))

@@ -10,7 +10,7 @@ import pathlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
 from dpcheck import foreign
 from dpcheck.errors import DpcheckError, InvalidInput, Outdated, Unreadable, WitnessRejected
@@ -156,6 +156,7 @@ class Verdict:
             over bound where it says "at most", bound over value where it says "at least". The largest is shown.
         rows: of a refutation over several cells, one table row a cell; `Check.verdict` fills them. Of runs with a
             certified budget too (`harness.budget.tabulated`).
+        vacuous: the bound lies where nothing could break it, so that this undecided answer is no news.
     """
 
     outcome: Outcome
@@ -171,6 +172,7 @@ class Verdict:
     notices: str = ""
     severity: float | None = None
     rows: Sequence[Mapping[str, float | int | str | bool]] = ()
+    vacuous: bool = False
 
     def __post_init__(self) -> None:
         """Raises `InvalidInput`: a word, a type or a probability that no verdict has. Text becomes one plain line."""
@@ -189,6 +191,10 @@ class Verdict:
                 f"a consistent verdict needs `notices`, the violation that it would have seen; without one it is "
                 f"undecided: {self.reason!r}"
             )
+        if self.vacuous is not False and (self.vacuous is not True or self.outcome is not Outcome.UNDECIDED):
+            raise InvalidInput(
+                f"only an undecided verdict is vacuous, True or False, got {foreign.shortened(self.vacuous)}"
+            )
         probability = _plain(self.failure_probability)
         if isinstance(probability, bool) or not isinstance(probability, int | float) or not 0 <= probability < 1:
             raise InvalidInput(f"a failure probability lies in [0, 1), got {foreign.shortened(probability)}")
@@ -196,11 +202,6 @@ class Verdict:
             raise InvalidInput(
                 f"a sampled verdict needs its failure probability in (0, 1), got {self.failure_probability!r}"
             )
-
-    @property
-    def vacuous(self) -> bool:
-        """The bound lies where nothing could break it; so an undecided answer is no news."""
-        return self.outcome is Outcome.UNDECIDED and bool(self.numbers.get("vacuous"))
 
     def to_dict(self) -> dict[str, Any]:
         values = asdict(self)
@@ -213,6 +214,8 @@ class Verdict:
         for name in ("dashed", "bars", "notices", "severity", "rows"):  # said only where there is something to say
             if not values[name] and values[name] != 0:
                 del values[name]
+        if not self.vacuous:
+            del values["vacuous"]
         values["witness"] = None if self.witness is None else self.witness.to_dict()
         return values
 
@@ -250,6 +253,7 @@ class Verdict:
             notices=values.get("notices", ""),
             severity=None if severity is None else _measure(severity),
             rows=tuple(_numbers(row) for row in values.get("rows", ())),
+            vacuous=values.get("vacuous", False),
         )
 
 
@@ -326,15 +330,22 @@ def _named(cell: Mapping[str, Any]) -> str:
     """ "T = 2, n = 10, k = 3": a text that names its values itself stands alone."""
     return ", ".join(
         value if isinstance(value, str) and " = " in value else f"{name} = {plain(value)}"
-        for name, value in _unfolded(cell).items()
+        for name, value in unfolded(cell).items()
     )
 
 
-def _unfolded(cell: Mapping[str, Any]) -> dict[str, Any]:
+@runtime_checkable
+class NamedValues(Protocol):
+    """What a named tuple can do: values of a cell that go together (`checks.together`)."""
+
+    def _asdict(self) -> dict[str, Any]: ...
+
+
+def unfolded(cell: Mapping[str, Any]) -> dict[str, Any]:
     """A named tuple stands for the values that it names."""
     flat: dict[str, Any] = {}
     for name, value in cell.items():
-        flat |= value._asdict() if hasattr(value, "_asdict") else {name: value}
+        flat |= value._asdict() if isinstance(value, NamedValues) else {name: value}
     return flat
 
 
@@ -349,7 +360,7 @@ def _rows(verdicts: Sequence[Verdict], cells: Sequence[Mapping[str, Any]]) -> tu
     named = cells or [{"cell": i + 1} for i in range(len(verdicts))]
     return tuple(
         {
-            **{k: v if isinstance(v, bool | int | float | str) else str(v) for k, v in _unfolded(cell).items()},
+            **{k: v if isinstance(v, bool | int | float | str) else str(v) for k, v in unfolded(cell).items()},
             "outcome": verdict.outcome.value,
             **verdict.numbers,
         }

@@ -3,7 +3,7 @@
 Every reader of what may come from elsewhere is given documents with bytes, places or values changed. It may refuse by
 an error of dpcheck, or read; any other exception, and more than `LIMIT` seconds for one input, is a failure, of which
 the input is written to `.dpcheck/fuzz/`. Hypothesis draws far slower, and shrinks: what is found here becomes a test of
-`tests/engine/test_foreign_files.py`.
+`tests/engine/test_foreign_files.py`. `guided.py` gives the same readers what reaches new lines of theirs.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,30 @@ def text_of(value: Any) -> bytes:
     return json.dumps(value).encode()
 
 
+@dataclass(frozen=True)
+class OfFile:
+    """A reader of a file: where that lies, what inputs are made from, and the call."""
+
+    path: Path
+    contents: list[bytes]
+    read: Callable[[Path], Any]
+
+    def __call__(self, rng: random.Random) -> tuple[bytes, Callable[[], Any]]:
+        content = rng.choice(self.contents)
+        if self.path.suffix in (".json", ".jsonl") and rng.random() < 0.6:
+            lines = content.splitlines()
+            at = rng.randrange(len(lines))
+            if content.count(b"\n") <= 1:
+                content = text_of(edited(rng, json.loads(content)))
+            else:
+                with_one = [*lines[:at], _line(rng, lines[at]), *lines[at + 1 :]]
+                content = b"\n".join(with_one) + b"\n"
+        else:
+            content = noisy(rng, content)
+        self.path.write_bytes(content)
+        return content, lambda: self.read(self.path)
+
+
 class Readers:
     """Every reader: (an input) -> None, and what inputs are made from."""
 
@@ -139,26 +164,10 @@ class Readers:
             kept[suffix] = (self._folder / f"o{suffix}").read_bytes()
         return kept
 
-    def _file(self, name: str, contents: list[bytes], read: Callable[[Path], Any]) -> Callable[..., Any]:
+    def _file(self, name: str, contents: list[bytes], read: Callable[[Path], Any]) -> OfFile:
         path = self._folder / name
         path.parent.mkdir(exist_ok=True)
-
-        def made(rng: random.Random) -> tuple[bytes, Callable[[], Any]]:
-            content = rng.choice(contents)
-            if name.endswith((".json", ".jsonl")) and rng.random() < 0.6:
-                lines = content.splitlines()
-                at = rng.randrange(len(lines))
-                if content.count(b"\n") <= 1:
-                    content = text_of(edited(rng, json.loads(content)))
-                else:
-                    with_one = [*lines[:at], _line(rng, lines[at]), *lines[at + 1 :]]
-                    content = b"\n".join(with_one) + b"\n"
-            else:
-                content = noisy(rng, content)
-            path.write_bytes(content)
-            return content, lambda: read(path)
-
-        return made
+        return OfFile(path, contents, read)
 
     def _recomputed(self, rng: random.Random) -> tuple[bytes, Callable[[], Any]]:
         """With a digest that fits, in this process, without the bounds of `dpcheck.isolation`."""

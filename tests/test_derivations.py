@@ -365,7 +365,7 @@ READ = [
     "l1_geometry/thm-12@corrected",
     "l1_geometry/lem-3-3",
     "l1_geometry/lem-3-2@corrected",
-    "l1_geometry/lem-d4",
+    "l1_geometry/lem-d4@corrected",
     "l1_geometry/thm-8@corrected",
     "l1_geometry/thm-9@corrected",
     "lp_spaces/thm-6@derived",

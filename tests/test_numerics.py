@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dpcheck.numerics import Array, edge, edges, least_integer, next_feasible, smallest_n
+from dpcheck.numerics import Array, edge, edges, least_integer, least_value, next_feasible, smallest_n
 
 
 def test_an_edge_is_found_to_neighbouring_floats() -> None:
@@ -53,3 +53,20 @@ def test_integers(first: int) -> None:
     assert next_feasible(lambda n: n >= first and n % 2 == 0, 10, scan=2000) == max(12, first + first % 2)
     assert smallest_n(lambda n: False, limit=1000) is None
     assert next_feasible(lambda n: False, 1, limit=10_000) is None
+
+
+@pytest.mark.parametrize("minimum", [-2.0, 0.3, 5.0])
+def test_a_minimum_is_met_as_near_as_the_square_of_the_width(minimum: float) -> None:
+    asked: list[float] = []
+
+    def value(x: float) -> float:
+        asked.append(x)
+        return 1 + (x - minimum) ** 2
+
+    assert 0 <= least_value(value, -3.0, 6.0) - 1 <= 1e-12
+    assert len(asked) <= 2 + math.log(9e6) / math.log((1 + math.sqrt(5)) / 2) + 1
+
+
+def test_a_minimum_at_an_end_is_met_within_the_width() -> None:
+    assert least_value(lambda x: x, 1.0, 2.0) == pytest.approx(1.0, abs=1e-6)
+    assert least_value(lambda x: -x, 1.0, 2.0) == pytest.approx(-2.0, abs=1e-6)

@@ -24,7 +24,7 @@ def test_consistent_says_what_it_would_have_noticed() -> None:
         ((consistent("", "exact", notices="x"), undecided("", "exact")), "undecided"),
         ((undecided("", "exact"), differs("")), "differs"),
         ((differs(""), refuted("", "exact"), holds("", "exact")), "refuted"),
-        ((undecided("", "exact", numbers={"vacuous": True}), holds("", "exact")), "holds"),
+        ((undecided("", "exact", vacuous=True), holds("", "exact")), "holds"),
     ],
 )
 def test_the_gravest_cell_decides(verdicts: tuple[Verdict, ...], outcome: str) -> None:

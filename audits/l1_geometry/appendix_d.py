@@ -16,8 +16,10 @@ from dpcheck.accounting import group
 from dpcheck.algorithms.l1_geometry.reductions import pad_and_copy, padding
 from dpcheck.checks import Context, check
 from dpcheck.engine.catalogue import claim
+from dpcheck.engine.statements import unassumed
 from dpcheck.harness import accuracy, lower_bound
 from dpcheck.harness.lower_bound import Fact
+from dpcheck.harness.outside import must_exclude
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.numerics import smallest_n
@@ -115,7 +117,7 @@ def records_at_one_over_d(context: Context) -> Verdict:
     )
 
 
-@check("l1_geometry/lem-d4", kind="lower-bound")
+@check("l1_geometry/lem-d4@corrected", kind="lower-bound", also=("l1_geometry/lem-d4",))
 def copies_carry_the_bound_below_one_over_d(context: Context) -> Verdict:
     """From Lemma D.6 at (1/d, 1/10): with n = sqrt d/(25 alpha eps) records the copies make of an alpha-accurate
     algorithm one that is 1/d-accurate on fewer than d^(3/2), within its budget; noisy moments do not beat the bound.
@@ -135,17 +137,27 @@ def copies_carry_the_bound_below_one_over_d(context: Context) -> Verdict:
             Fact(f"growth of delta, {at}", math.expm1(plan.copies * float(e)) / math.expm1(float(e)), "<=", top / e),
         ]
         cells.append((d, float(alpha), float(e)))
-    needed = _needed("l1_geometry/lem-d4", cells, samples_of_noisy_moments, NOISY_MOMENTS)
+    needed = _needed("l1_geometry/lem-d4@corrected", cells, samples_of_noisy_moments, NOISY_MOMENTS)
     verdict = lower_bound.verdict(facts, [needed])
     numbers = {"facts": len(facts), "constant that is reached": 1 / 25, **needed.numbers}
     said = f"{verdict.reason}; given Lemma D.6; {needed.reason}"
     return replace(verdict, reason=said, numbers=numbers, axes=("d", "records"), dashed=NO_CONSTANT)
 
 
+@check("l1_geometry/lem-d4", kind="lower-bound", also=("l1_geometry/lem-d4@corrected",))
+def one_record_is_enough_for_an_error_of_the_diameter(context: Context) -> Verdict:
+    """At alpha = 2 in units of L D, which no excess is above, one record is enough, and the order is far above 1."""
+    both = claim(context.label), claim("l1_geometry/lem-d4@corrected")
+    at = {"d": 2**20, "alpha": 2, "epsilon": sp.Rational(1, 10)}
+    needed = min(float(unassumed(each.label, **at)) for each in both)
+    why = f"one record is enough, for any answer, and {needed:.4g} are claimed"
+    return must_exclude(both, at, why, shown=CONSTANT * needed > 1)
+
+
 @check("l1_geometry/prop-1@literal", kind="lower-bound", expect="refuted")
 def one_record_is_enough_for_large_alpha(context: Context) -> Verdict:
-    """At alpha = 1/2, epsilon = 1, d = 10^12 the claimed sample complexity exceeds 1, with the constant 1/1000."""
-    at = {"d": 10**12, "alpha": "1/2", "epsilon": 1, "constant": "1/1000"}
+    """At alpha = 1/2, epsilon = 1/3, d = 10^12 the claimed sample complexity exceeds 1, with the constant 1/1000."""
+    at = {"d": 10**12, "alpha": "1/2", "epsilon": "1/3", "constant": "1/1000"}
     return refuted_by("l1_geometry/prop-1@literal", "prop_1_samples", by=claim("l1_geometry/prop-1@literal"), **at)
 
 

@@ -130,7 +130,7 @@ def regret(context: Context, algorithm: LocalizedMirrorDescent, n: int, trials: 
     raised, limit = bound - slope * away + reach, 2 * reach
     if raised >= limit:
         said = f"the bound {bound - slope * away:.4g} on E F(x_k) - F(x_0) is vacuous: {reach:.4g} is never exceeded"
-        return undecided(said, "exact", numbers={"bound": bound, "reach": reach, "vacuous": True})
+        return undecided(said, "exact", numbers={"bound": bound, "reach": reach}, vacuous=True)
     verdict = risk.expectation(
         np.maximum(0.0, slope * point[:, 0] + reach), raised, context.failure_probability, limit=limit * (1 + 1e-9),
         quantity="F(x_k) - F(x_0), raised by what the phases can move,", x=float(n),

@@ -343,7 +343,7 @@ def localised_descent_in_delta(*, delta: float, slope: float) -> Instance:
     return tilted(Coarse(), slope, n=2**22 * 10**8, epsilon=TINY, delta=delta, d=4)
 
 
-@scaling("l1_geometry/thm-4", variable="d", sizes=(4, 8, 16), also=("l1_geometry/thm-1",), **LOCALISED)
+@scaling("l1_geometry/thm-4", variable="d", sizes=(8, 16, 32), also=("l1_geometry/thm-1",), **LOCALISED)
 def localised_descent_in_d(*, d: int, slope: float) -> Instance:
     """The same over d, with sixteen steps a phase."""
     return tilted(Coarse(), slope, n=2**22 * 10**8, epsilon=TINY, d=d)
@@ -445,7 +445,9 @@ def longer(one: Instance) -> Instance:
     return one.running(replace(one.algorithm, distance=one.work.D * one.problem.constants.d**0.125))
 
 
-PHASED: Mapping[str, Any] = {"part": "private", "family": DIAGONALS, "engine": Shared(phases, 2000)}
+PHASED: Mapping[str, Any] = {
+    "part": "private", "family": DIAGONALS, "engine": Shared(phases, 1000), "since": "standard",
+}  # fmt: skip
 """Of rows of Algorithms 2 and 6."""
 IN_L: Mapping[str, Mutant] = {"L taken for 1": taken_for_one, "η over √L": shorter}
 IN_D: Mapping[str, Mutant] = {"η times d^(1/8)": longer}

@@ -77,7 +77,6 @@ def exact_risk_in_n(*, n: int, slope: float) -> Instance:
 
 @scaling(
     "l1_geometry/thm-7", variable="epsilon", part="private", family=SLOPES, engine=Selections(), mutants=WRONG_TREES,
-    since="standard",
     whole=lambda epsilon: leaves("approximate", n=RECORDS, d=1024, epsilon=epsilon), also=("l1_geometry/thm-2",),
     sizes=[BUDGET / HALVED**k for k in (6, 4, 2, 0)],
 )  # fmt: skip
@@ -152,14 +151,17 @@ def exact_risk_without_shuffling_in_epsilon(*, epsilon: float, slope: float) -> 
     return walk("concentrated", slope, n=SHALLOW, d=1024, epsilon=epsilon)
 
 
+BUSHES = records("concentrated", 6, d=1024, epsilon=BUDGET)
+"""At which it has six."""
+
+
 @scaling(
     "l1_geometry/thm-7@private", variable="m", part="private", family=SLOPES, engine=Selections(), mutants=WRONG_TREES,
-    since="standard", sizes=[2**k for k in (9, 11, 13, 15)],
+    since="standard", sizes=[2**k for k in (13, 15, 17, 19)],
 )  # fmt: skip
 def exact_risk_without_shuffling_in_m(*, m: int, slope: float) -> Instance:
-    """The same over the number of vertices, with n as 1 + log m, so that T stays: a logarithm, of its power."""
-    return walk("concentrated", slope, n=round(SHALLOW * (1 + math.log(m)) / (1 + math.log(2048))), d=m // 2,
-                epsilon=BUDGET)  # fmt: skip
+    """The same over the number of vertices, with beta as 1 + log m, so that T stays: a logarithm, of its power."""
+    return walk("concentrated", slope, n=BUSHES, d=m // 2, epsilon=BUDGET, H=(1 + math.log(m)) / (1 + math.log(2048)))
 
 
 @check("l1_geometry/thm-7@concentrated", kind="sensitivity", grid={"T": (1, 2, 3), "beta": (0.25, 1.0)})

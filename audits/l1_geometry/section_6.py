@@ -77,8 +77,8 @@ def gaussian_signs_respect_the_bound(context: Context) -> Verdict:
 
 @check("l1_geometry/lem-6-1@literal", kind="lower-bound", expect="refuted")
 def random_signs_beat_the_uncapped_bound(context: Context) -> Verdict:
-    """Random signs err by exactly half of sum |mean z_j| <= D, by enumerating all sign vectors on exact means; at n =
-    epsilon = 1 and d = 10^12 the bound with the constant 1/1000 exceeds that.
+    """Random signs err by exactly half of sum |mean z_j| <= D, by enumerating all sign vectors on exact means; at
+    n = 2, epsilon = 1/3 and d = 10^12 the bound with the constant 1/1000 exceeds that.
     """
     facts = []
     for means in ((1, 1, 1), (0, 1, 1), (1, 0, 0)):
@@ -89,7 +89,7 @@ def random_signs_beat_the_uncapped_bound(context: Context) -> Verdict:
         facts.append(Fact("and at most D/2", error, "<=", Fraction(1, 2)))
     if not all(fact.holds for fact in facts):
         return differs(f"random signs: {next(fact for fact in facts if not fact.holds)}")
-    at = {"n": 1, "d": 10**12, "epsilon": 1, "constant": "1/1000"}
+    at = {"n": 2, "d": 10**12, "epsilon": "1/3", "constant": "1/1000", "D": 5}
     return refuted_by("l1_geometry/lem-6-1@literal", "lem_6_1_range", by=claim("l1_geometry/lem-6-1@literal"), **at)
 
 
@@ -163,7 +163,7 @@ def excess_of_one_coordinate(context: Context) -> Verdict:
 @check("l1_geometry/thm-10@literal", kind="lower-bound", expect="refuted")
 def the_origin_beats_the_uncapped_bound(context: Context) -> Verdict:
     """x = 0 has excess at most LD on every data set."""
-    at = {"n": 1, "d": 10**12, "epsilon": 1, "constant": "1/1000"}
+    at = {"n": 2, "d": 10**12, "epsilon": "1/3", "constant": "1/1000", "L": 3, "D": 5}
     return refuted_by("l1_geometry/thm-10@literal", "thm_10_range", by=claim("l1_geometry/thm-10@literal"), **at)
 
 
@@ -316,8 +316,8 @@ def crossover_of_the_two_algorithms(context: Context) -> Verdict:
 
 @check("l1_geometry/thm-11@literal", kind="lower-bound", expect="refuted")
 def range_of_the_loss_below_the_bound(context: Context) -> Verdict:
-    """At n = 1, epsilon = 10^-9 the bound with the constant 1/1000 exceeds the range 2LD of the loss."""
-    at = {"n": 1, "d": 100, "epsilon": f"1/{10**9}", "constant": "1/1000"}
+    """At n = 2, epsilon = 10^-9 the bound with the constant 1/1000 exceeds the range 2LD of the loss."""
+    at = {"n": 2, "d": 100, "epsilon": f"1/{10**9}", "constant": "1/1000", "L": 3, "D": 5}
     return refuted_by("l1_geometry/thm-11@literal", "thm_11_range", by=claim("l1_geometry/thm-11@literal"), **at)
 
 

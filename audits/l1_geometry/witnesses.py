@@ -395,48 +395,54 @@ def _rate(n: int, d: int, epsilon: Rational, constant: Rational) -> mpf:
     return real(exact("constant", constant)) * mp.sqrt(d) / (n * budget * mp.log(d))
 
 
-def lem_6_1_range(n: int, d: int, epsilon: Rational, constant: Rational) -> Violation:
-    """l1_geometry/lem-6-1@literal: random signs err by (1/2) sum |mean of z_j| <= D/2 on every data set; D = 1."""
+def lem_6_1_range(n: int, d: int, epsilon: Rational, constant: Rational, D: Rational = 1) -> Violation:
+    """l1_geometry/lem-6-1@literal: random signs err by (1/2) sum |mean of z_j| <= D/2 on every data set."""
+    radius = exact("D", D)
     with workdps(DIGITS):
-        claimed = _rate(count("n", n), count("d", d, 2), epsilon, constant)
+        claimed = real(radius) * _rate(count("n", n), count("d", d, 2), epsilon, constant)
+        reached = real(radius) / 2
         return Violation(
             claimed=claimed,
-            found=mpf(1) / 2,
+            found=reached,
             statement="every algorithm errs by at least constant D sqrt(d)/(n epsilon log d) on some data set",
-            violated=bool(claimed > mpf(1) / 2),
+            violated=bool(claimed > reached),
             label="l1_geometry/lem-6-1@literal",
-            at={"n": n, "d": d, "epsilon": Fraction(epsilon), "D": 1},
+            at={"n": n, "d": d, "epsilon": Fraction(epsilon), "D": radius},
         )
 
 
-def thm_10_range(n: int, d: int, epsilon: Rational, constant: Rational) -> Violation:
-    """l1_geometry/thm-10@literal: x = 0 has excess L sum |mean of z_j| <= L D on every data set; L = D = 1."""
+def thm_10_range(n: int, d: int, epsilon: Rational, constant: Rational, L: Rational = 1, D: Rational = 1) -> Violation:
+    """l1_geometry/thm-10@literal: x = 0 has excess L sum |mean of z_j| <= L D on every data set."""
+    slope, radius = exact("L", L), exact("D", D)
     with workdps(DIGITS):
-        claimed = _rate(count("n", n), count("d", d, 2), epsilon, constant)
+        most = real(slope * radius)
+        claimed = most * _rate(count("n", n), count("d", d, 2), epsilon, constant)
         return Violation(
             claimed=claimed,
-            found=mpf(1),
+            found=most,
             statement="every algorithm has excess at least constant L D sqrt(d)/(n epsilon log d) on some data set",
-            violated=bool(claimed > 1),
+            violated=bool(claimed > most),
             label="l1_geometry/thm-10@literal",
-            at={"n": n, "d": d, "epsilon": Fraction(epsilon), "L": 1, "D": 1},
+            at={"n": n, "d": d, "epsilon": Fraction(epsilon), "L": slope, "D": radius},
         )
 
 
-def thm_11_range(n: int, d: int, epsilon: Rational, constant: Rational) -> Violation:
-    """l1_geometry/thm-11@literal: no excess exceeds L times the diameter 2 D; L = D = 1, whatever beta <= L/D."""
+def thm_11_range(n: int, d: int, epsilon: Rational, constant: Rational, L: Rational = 1, D: Rational = 1) -> Violation:
+    """l1_geometry/thm-11@literal: no excess exceeds L times the diameter 2 D, whatever beta <= L/D."""
+    slope, radius = exact("L", L), exact("D", D)
     size, dimension, budget = count("n", n), count("d", d), exact("epsilon", epsilon, most=1)
     factor = exact("constant", constant)
     with workdps(DIGITS):
         product = size * real(budget)
-        claimed = real(factor) * min(product ** (-mpf(2) / 3), mp.sqrt(dimension) / product)
+        scale = real(slope * radius)
+        claimed = real(factor) * scale * min(product ** (-mpf(2) / 3), mp.sqrt(dimension) / product)
         return Violation(
             claimed=claimed,
-            found=mpf(2),
+            found=2 * scale,
             statement="some excess is at least constant L D min((n epsilon)^(-2/3), sqrt(d)/(n epsilon))",
-            violated=bool(claimed > 2),
+            violated=bool(claimed > 2 * scale),
             label="l1_geometry/thm-11@literal",
-            at={"n": size, "d": dimension, "epsilon": budget, "L": 1, "D": 1, "H": 1},
+            at={"n": size, "d": dimension, "epsilon": budget, "L": slope, "D": radius, "H": slope / radius},
         )
 
 

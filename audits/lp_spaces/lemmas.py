@@ -187,12 +187,15 @@ def inverse_map(y: Array, p: float, exponent: str = "corrected") -> Array:
 def perturbation(
     context: Context, algorithm: Any, work: QuadraticMean, records: int, lambda_: float, alpha: float, second: float
 ) -> Verdict:
-    """One run of many trials against the printed lines, given lambda, alpha and the variance of H."""
+    """One run of many trials, from a point off the middle, against the printed lines, given lambda, alpha and the
+    variance of H.
+    """
     radius = work.domain.diameter() / 2
     plan, trials = algorithm.schedule(problem(work, 0.9), records), context.scale(40, 400)
     row, rows = plan.phases[0], work.rows(context.rng("data"), trials, records)
     run = Run[Any](plan, trials, context.rng("run"))
-    out = algorithm.execute(run, work, Fixed(rows), np.zeros((1, 3)))
+    start = 0.4 * radius * np.array([[0.6, 0.0, -0.8]])  # neither the middle of the domain nor of the regulariser
+    out = algorithm.execute(run, work, Fixed(rows), start)
     (G,), mean = run.transcript.coins, rows.mean(axis=1)
     first = float(explicit_of("lp_spaces/alg-1").subs({L: work.constants.lipschitz(2.0), delta: DELTA, epsilon: 0.9}))
 

@@ -6,6 +6,7 @@ import itertools
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -32,7 +33,7 @@ from dpcheck.interfaces import Array, Sample
 from dpcheck.running import Run
 from dpcheck.solvers import Pushed
 from dpcheck.symbols import BY_NAME, D, L, delta, epsilon, mu, n, omega
-from dpcheck.verdicts import Verdict, holds, undecided
+from dpcheck.verdicts import Verdict, combine, consistent, differs, holds, undecided
 from dpcheck.workloads import QuadraticMean, signs_on
 from dpcheck.workloads.signs import CurvedMean
 
@@ -421,10 +422,10 @@ def bound_is_the_square_of_the_mean_estimation_error(context: Context) -> Verdic
     return proved({"first term": first - error**2})
 
 
-@check(
-    "lp_spaces/proc-lower-instance", kind="lower-bound",
-    grid={"body": ("ball", "cube", "cross-polytope", "ellipsoid"), "d": (9, 16)},
-)  # fmt: skip
+BODIES = ("ball", "cube", "cross-polytope", "ellipsoid")
+
+
+@check("lp_spaces/proc-lower-instance", kind="lower-bound", grid={"body": BODIES, "d": (9, 16)})
 def facts_of_the_instance(context: Context, *, body: str, d: int) -> Verdict:
     """Records in the body, diameter 1, gradients of norm at most 1, and the stated distance of 0 to the boundary: the
     geometry that Theorem 5 asks for. Of its bound, which speaks of every algorithm, it says nothing.
@@ -447,6 +448,26 @@ def facts_of_the_instance(context: Context, *, body: str, d: int) -> Verdict:
     return lower_bound_verdict(facts)
 
 
+@check("lp_spaces/proc-lower-instance", kind="accuracy", grid={"body": BODIES}, expect="consistent")
+def signs_of_the_hard_instance(context: Context, *, body: str) -> Verdict:
+    """Hidden chances follow the arcsine law (Massart), and signs of records their chances (Hoeffding)."""
+    instances = [lower_instance(body, 60, 2000, context.rng(i)) for i in range(60)]  # type: ignore[arg-type]
+    chances = np.concatenate([each.probabilities for each in instances])
+    signs = np.concatenate([np.sign(each.records) for each in instances], axis=1)[:, np.isfinite(chances)]
+    chances = chances[np.isfinite(chances)]
+    law, level = np.sort(2 / np.pi * np.arcsin(np.sqrt(chances))), context.failure_probability / 2
+    off = float(np.abs(law - (np.arange(len(law)) + 0.5) / len(law)).max())
+    allowed = math.sqrt(math.log(2 / level) / (2 * len(law))) + 0.5 / len(law)
+    counts = np.abs(signs).sum(axis=0)
+    slack = np.sqrt(2 * math.log(2 * len(law) / level) / counts)
+    worst = float((np.abs(signs.sum(axis=0) / counts - (2 * chances - 1)) / slack).max())
+    said = f"chances {off:.3g} off the arcsine law, {allowed:.3g} allowed; signs {worst:.3g} of what is allowed"
+    fields: dict[str, Any] = {"failure_probability": 2 * level, "severity": max(off / allowed, worst)}
+    if off > allowed or worst > 1:
+        return differs(said, "sampled", **fields)
+    return consistent(said, "sampled", notices=f"a law that is {2 * allowed:.3g} off, and fair signs", **fields)
+
+
 @check("lp_spaces/alg-2", kind="accuracy", grid={"rule": ("paper", "diam", "fixed"), "records": (4, 200)})
 def lines_of_algorithm_2(context: Context, *, rule: str, records: int) -> Verdict:
     """The same for Algorithm 2 under each rule for lambda, with the alpha of Theorem 4 and its own second variance."""
@@ -461,7 +482,11 @@ def lines_of_algorithm_2(context: Context, *, rule: str, records: int) -> Verdic
     solver = Pushed() if lambda_ > 0 else None  # it knows the curvature of the regulariser only
     algorithm = StronglyConvexObjectivePerturbation(lambda_rule=rule, optimizer=solver)  # type: ignore[arg-type]
     second = float(claim("lp_spaces/alg-2@second-noise").evaluate(alpha=alpha, **known)) ** 2
-    return perturbation(context, algorithm, work, m, lambda_, alpha, second)
+    told = algorithm.schedule(problem(work, 0.9), m).releases[0].law.jacobian  # type: ignore[attr-defined]
+    others = 2 * lambda_ * m * np.eye(3) + sum(np.eye(3) * modulus / (D / 2) ** 2 for _ in range(m - 1))
+    ends = [np.linalg.slogdet(others + H * np.eye(3))[1] for H in (work.constants.smoothness(2.0), 0.0)]
+    jacobian = agree([told], [ends[0] - ends[1]], "logarithm of the ratio of the determinants")
+    return combine([perturbation(context, algorithm, work, m, lambda_, alpha, second), jacobian])
 
 
 @check("lp_spaces/claim-after-thm-5", kind="symbolic")

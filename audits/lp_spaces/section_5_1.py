@@ -73,6 +73,22 @@ settings_of_alg_3 = settings(
 LOG = sp.log(1 / delta)
 
 
+@check("lp_spaces/thm-7@derived", kind="accuracy", grid={"p": EXPONENTS})
+def potential_that_the_bound_is_told(context: Context, *, p: float) -> Verdict:
+    """What the algorithm says is Phi at a minimiser of a given norm is the mirror map's value at a point of that norm;
+    A is the growth of the weights over all steps, by multiplying.
+    """
+    # unbound: the symbols of the bound, whatever it is
+    told, size = drawn(n=(2.0**14, 2.0**20), d=(2, 60), extra={"minimiser_norm": (0.1, 10.0)})(context.rng())
+    algorithm = FullBatchMirrorDescent(p=p, **READINGS["corrected"])
+    symbols, (row,) = algorithm.terms(told, size), algorithm.schedule(told, size).phases
+    mirror = mirror_map(p, told.constants.d)
+    point = context.rng("point").standard_normal(told.constants.d)
+    point *= told.constants.extra["minimiser_norm"] / (np.abs(point) ** mirror.p).sum() ** (1 / mirror.p)
+    grown = math.prod([row.growth] * row.steps)
+    return agree([symbols["C"], symbols["A"]], [float(mirror.value(point)), grown], "Phi at a point, and A")
+
+
 @check(
     "lp_spaces/proc-mirror-map@literal", kind="accuracy",
     grid={"case": together(

@@ -15,7 +15,7 @@ import sympy as sp
 from dpcheck.algorithms.lp_spaces import HalvingPhasedSGD
 from dpcheck.algorithms.lp_spaces.phased import Pass
 from dpcheck.checks import Context, by_size, check
-from dpcheck.engine.settings import settings
+from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of, order_of, stated
 from dpcheck.harness import risk, runtime
 from dpcheck.harness.replay import Case
@@ -45,6 +45,20 @@ settings_of_phased_sgd = settings(
     beside={"start": "where its records begin"},
     fields={"scale": (0.5, 2.0)},
 )
+
+
+@check("lp_spaces/thm-8@corrected", kind="accuracy", grid={"scale": (0.5, 2.0)})
+def unit_that_the_bound_is_told(context: Context, *, scale: float) -> Verdict:
+    """The c of the bound is what the first step has in front of its minimum, at losses steeper in one norm than in
+    another.
+    """
+    # unbound: a symbol of the bound, whatever it is
+    told, size = drawn()(context.rng())
+    algorithm = HalvingPhasedSGD(scale=scale)
+    first, promise = algorithm.schedule(told, size).phases[0], told.privacy
+    assert isinstance(promise, ApproxDP)
+    private = promise.epsilon / math.sqrt(told.constants.d * math.log(1 / promise.delta))
+    return agree([algorithm.terms(told, size)["c"]], [4 * first.eta / min(1 / math.sqrt(size), private)], "c")
 
 
 @check("lp_spaces/thm-8@literal", kind="risk", expect="refuted")

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from dpcheck.algorithms.lp_spaces import BatchedMirrorDescent, EuclideanHeavyTails
-from dpcheck.algorithms.lp_spaces.regular import dual_regularity
+from dpcheck.algorithms.lp_spaces import BatchedMirrorDescent, EuclideanHeavyTails, ShuffledMirrorDescent
+from dpcheck.algorithms.lp_spaces.regular import dual_regularity, mirror_map
 from dpcheck.algorithms.lp_spaces.regular import kappa as regularity
 from dpcheck.algorithms.lp_spaces.truncated import Truncation
 from dpcheck.checks import Context, by_size, check, together
@@ -18,6 +18,7 @@ from dpcheck.claims import evaluate
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of, explicit_of, order_of
+from dpcheck.errors import Infeasible
 from dpcheck.geometry.norms import dual_norm
 from dpcheck.harness import accuracy, risk
 from dpcheck.harness.data_free import told_apart
@@ -25,11 +26,11 @@ from dpcheck.harness.replay import Case
 from dpcheck.harness.scaling import Instance, Risk, admitted, powers, scaling, unmeasured
 from dpcheck.harness.scaling.engines import statistic
 from dpcheck.harness.symbolic import agree, proved
-from dpcheck.interfaces import Array, Data, Workload
+from dpcheck.interfaces import Array, Data, Problem, Workload
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
 from dpcheck.symbols import BY_NAME, D, H, L, b, epsilon, n
-from dpcheck.verdicts import Verdict
+from dpcheck.verdicts import Verdict, differs, holds
 from dpcheck.workloads import HeavyCoordinates
 
 from .cases import DELTA, LONGER, SPIKES, WALK, LikeTheOrder, Spikes, certified, heavy, problem, spiked
@@ -71,6 +72,64 @@ def lines_of_batched_descent(context: Context, *, p: float, level: float) -> Ver
 def outputs_of_batched_descent(context: Context) -> Verdict:
     """800 records in space, one gradient just below the threshold turned round; only the average is seen."""
     return audited(context, "batched")
+
+
+@check("lp_spaces/thm-10@derived", kind="accuracy", grid={"p": (1.1, 1.5, 1.8)})
+def noise_that_the_bound_is_told(context: Context, *, p: float) -> Verdict:
+    """The C of the bound is the mean square of the noise in its own norm, Lemma 4 at m = 2, at the schedule's sigma;
+    its theta is the root of 2 Phi/kappa at a point of the minimiser's norm.
+    """
+    # unbound: the symbols of the bound, whatever it is
+    extra = {"minimiser_norm": (0.1, 10.0), "deviation": (0.1, 10.0)}
+    told, size = drawn(n=(2.0**16, 2.0**20), d=(2, 60), extra=extra)(context.rng())
+    flat = replace(told, constants=replace(told.constants, smoothness=lambda _: 0.01))
+    algorithm = BatchedMirrorDescent(p=p)
+    symbols, (row,) = algorithm.terms(flat, size), algorithm.schedule(flat, size).phases
+    mirror, d = mirror_map(p, told.constants.d), told.constants.d
+    point = context.rng("point").standard_normal(d)
+    point *= told.constants.extra["minimiser_norm"] / (np.abs(point) ** mirror.p).sum() ** (1 / mirror.p)
+    theta = math.sqrt(2 * float(mirror.value(point)) / symbols["kappa"])
+    square = float(claim("lp_spaces/lem-4").evaluate(m=2, d=d, sigma=row.sigma))
+    return agree([symbols["C"], symbols["theta"]], [square, theta], "mean square of the noise, and theta")
+
+
+SMALL = ((BatchedMirrorDescent(), 0.5, 0.05, 3), (EuclideanHeavyTails(), 0.5, 0.05, 3))
+"""Algorithm, epsilon, smoothness and a size at which it is refused."""
+SHUFFLED = tuple(
+    (ShuffledMirrorDescent(), epsilon, H, 8) for epsilon, H in ((0.01, 0.5), (0.05, 8.0), (0.2, 8.0), (0.05, 20.0))
+)
+"""At the last two no size would do: what is long enough is too long for an amplification to epsilon."""
+
+
+@check(
+    "lp_spaces/proc-batched-md", kind="accuracy", also=("lp_spaces/proc-heavy-euclid", "lp_spaces/alg-4"),
+)  # fmt: skip
+def refusals_name_the_least_size(context: Context) -> Verdict:
+    """The size that a refusal names can be planned, the one before it cannot; where none is named, eight larger ones
+    cannot.
+    """
+    # unbound: where the schedule refuses, which the settings do not see
+    wrong, named = [], 0
+    for algorithm, budget, curved, size in (*SMALL, *SHUFFLED):
+        told = problem(heavy(3, smoothness=curved), budget)
+        least = _refused(algorithm, told, size)
+        sizes = [(4**j * size, True) for j in range(8)] if least is None else [(least - 1, True), (least, False)]
+        named += least is not None
+        for each, refused in sizes:
+            if (_refused(algorithm, told, each) != 0) != refused:
+                wrong.append(f"{algorithm.label} at epsilon = {budget:g}, H = {curved:g}: n = {each:,}, {least} named")
+    if wrong or named != 4:
+        return differs(f"{len(wrong)} sizes are planned, or refused, against what was named: {'; '.join(wrong[:2])}")
+    return holds("4 refusals name the least size, and 2 that none would do", "exact", numbers={"named": named})
+
+
+def _refused(algorithm: Any, told: Problem, n: int) -> int | None:
+    """The size that a refusal at n names; 0 where n is planned."""
+    try:
+        algorithm.schedule(told, n)
+    except Infeasible as error:
+        return error.smallest_n
+    return 0
 
 
 @check("lp_spaces/proc-batched-md", kind="sensitivity")

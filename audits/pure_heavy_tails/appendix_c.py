@@ -395,21 +395,24 @@ def three_quarters_of_alpha(context: Context, *, function: str, alpha: float) ->
     return gap_within(context, function, alpha, "3 alpha/4", stated("pure_heavy_tails/prop-c-5@derived", alpha=alpha))
 
 
-@check("pure_heavy_tails/prop-c-5@literal", kind="runtime", grid={"first": by_size([50], [50, 100])}, expect="refuted")
+@check(
+    "pure_heavy_tails/prop-c-5@literal", kind="runtime", grid={"first": by_size([120], [120, 200])}, expect="refuted"
+)
 def long_subgradient_at_the_boundary(context: Context, *, first: int) -> Verdict:
-    """Phi(x) = x on [0, 1] with the subgradient -M at 0: Algorithm 3 makes at least 3M/alpha steps."""
-    alpha, K = 0.1, Box(np.zeros(1), np.ones(1))
+    """Phi(x) = L x on [0, D] with the subgradient -M at 0: Algorithm 3 makes at least 3DM/alpha steps; L = 3, D = 2."""
+    alpha, L, D = 0.5, 3.0, 2.0
+    K = Box(np.zeros(1), np.full(1, D))
     halted = adaptive_inexact_subgradient(
-        lambda x: np.where(x == 0, -float(first), 1.0), lambda x, xi: K.project(x), np.zeros((1, 1)), alpha, 1.0
+        lambda x: np.where(x == 0, -float(first), L), lambda x, xi: K.project(x), np.zeros((1, 1)), alpha, D
     )
-    bound, counted = stated("pure_heavy_tails/prop-c-5@literal", D=1.0, L=1.0, alpha=alpha), int(halted.steps[0])
-    least = math.ceil(round(3 * first / alpha, 9))
+    bound, counted = stated("pure_heavy_tails/prop-c-5@literal", D=D, L=L, alpha=alpha), int(halted.steps[0])
+    least = math.ceil(round(3 * D * first / alpha, 9))
     found = runtime.verdict(counted, bound, what="steps", x=first)
-    numbers = {**found.numbers, "3M/alpha": least}
+    numbers = {**found.numbers, "3DM/alpha": least}
     if counted < least:
         return differs(f"only {counted} steps where the stopping rule takes {least}: not Algorithm 3", numbers=numbers)
     if counted <= bound:
         return replace(found, axes=("M", "steps"))
-    witness = witnessed(context.label, "prop_c_5_oracle", bound, float(least), first=first, alpha="1/10")
+    witness = witnessed(context.label, "prop_c_5_oracle", bound, float(least), first=first, alpha="1/2", L=3, D=2)
     reason = f"{counted:,} steps with a first subgradient of -{first}, {bound:,.0f} allowed"
     return refuted(reason, "counted", numbers=numbers, points=found.points, axes=("M", "steps"), witness=witness)

@@ -338,7 +338,7 @@ def three_quarters_of_the_lemma(context: Context) -> Verdict:
 @check("pure_heavy_tails/proc-biased-psgd", kind="accuracy")
 def lines_of_lemma_d_5(context: Context) -> Verdict:
     """x_{t+1} = P(x_t - eta g_t) with one eta, and the average of x_1, ..., x_T, in a plain loop."""
-    alpha, D, K, a = 0.5, 2.0, Ball(d=2, radius=1.0), np.array([0.6, 0.8])
+    alpha, D, L, K, a = 0.5, 2.0, 1.5, Ball(d=2, radius=1.0), np.array([0.9, 1.2])
     b = K.project(context.rng("instance").uniform(-0.6, 0.6, (context.scale(8, 32), 2)))
     start = K.project(-np.ones((len(b), 2)))
     asked: list[Array] = []
@@ -350,13 +350,13 @@ def lines_of_lemma_d_5(context: Context) -> Verdict:
         asked.append(xi)
         return K.project(x)
 
-    halted = biased_subgradient(slope, project, start, alpha, D, 1.0, bias=alpha / 8)
-    T = stated("pure_heavy_tails/proc-biased-psgd", D=D, L=1.0, alpha=alpha)
-    x, visited, eta = start, [], D / math.sqrt(T)
+    halted = biased_subgradient(slope, project, start, alpha, D, L, bias=alpha / 8)
+    T = stated("pure_heavy_tails/proc-biased-psgd", D=D, L=L, alpha=alpha)
+    x, visited, eta = start, [], D / (L * math.sqrt(T))
     for _ in range(round(T)):
         visited.append(x)
         x = K.project(x - eta * slope(x))
-    claimed = stated("pure_heavy_tails/lem-d-5", D=D, eta=eta, T=T, L=1.0, B=alpha / 8, xi=asked[0][0])
+    claimed = stated("pure_heavy_tails/lem-d-5", D=D, eta=eta, T=T, L=L, B=alpha / 8, xi=asked[0][0])
     return as_printed(
         {
             "the average of x_1, ..., x_T": (halted.point, np.mean(visited, axis=0)),

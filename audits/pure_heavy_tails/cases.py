@@ -129,7 +129,7 @@ def within_constants(
         ratio = max(ratio, float(np.quantile(values, 1 - DELTA)) / most)
         one = risk.high_probability(values, most, DELTA, share, limit=largest(work), x=n, series=series)
         by_start_too = one.outcome is Outcome.HOLDS and starts[place] <= most
-        if not by_start_too and (one.outcome is not Outcome.UNDECIDED or not one.vacuous):
+        if not by_start_too and not one.vacuous:
             by_place[place] = one
     verdicts = [by_place[place] for place in sorted(by_place)]
     closest = min(most / start for most, start in zip(allowed, starts, strict=True))
@@ -144,7 +144,7 @@ def within_constants(
             f"0.9-quantile is {ratio:.3g} of the bound"
         )
         return undecided(
-            said, "sampled", failure_probability=context.failure_probability, numbers={**numbers, "vacuous": True}
+            said, "sampled", failure_probability=context.failure_probability, numbers=numbers, vacuous=True
         )
     answer = combine(verdicts)
     said = (

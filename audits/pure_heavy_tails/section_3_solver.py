@@ -11,7 +11,7 @@ import numpy as np
 import sympy as sp
 
 from dpcheck.algorithms.pure_heavy_tails import DoubleOutputPert, StructuredDoubleOutputPert
-from dpcheck.algorithms.pure_heavy_tails.reformulation import JointReformulation
+from dpcheck.algorithms.pure_heavy_tails.reformulation import JointReformulation, JointSubgradient
 from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient, iteration_bound
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import claim
@@ -21,6 +21,7 @@ from dpcheck.errors import InvalidInput
 from dpcheck.geometry import Ball, BallIntersection
 from dpcheck.harness import runtime
 from dpcheck.harness.refutation import refuted_by
+from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.scaling import Family, Instance, Risk, geometric, powers, scaling
 from dpcheck.harness.scaling.engines import statistic
@@ -178,10 +179,22 @@ def target_with_constants(context: Context, *, k: float, d: int, m: int, weights
 def target_at_a_large_budget(context: Context, *, epsilon: int) -> Verdict:
     """At epsilon = 10^4 d the solvers' gaps alone exceed (6): the whole of W_0 lies too far, whatever stage 2 does."""
     with suppress(InvalidInput):
-        stated("pure_heavy_tails/prop-3-2@derived", G_k=1.0, lambda_=1.0, d=1, m=10**6, epsilon=epsilon, k=2.0)
+        stated("pure_heavy_tails/prop-3-2@derived", G_k=3.0, lambda_=2.0, d=1, m=10**6, epsilon=epsilon, k=2.0)
         return differs(f"prop-3-2@derived speaks of epsilon = {epsilon} as well, where it fails as the statement does")
-    at = {"epsilon": epsilon, "m": 10**6, "D": 10, "lambda_": 1, "c_erm": 48}
+    at = {"epsilon": epsilon, "m": 10**6, "D": 10, "lambda_": 2, "c_erm": 48, "slope": 3}
     return refuted_by(context.label, "prop_3_2_budget", by=claim(context.label), **at)
+
+
+@check("pure_heavy_tails/prop-3-2@derived", kind="accuracy", grid={"d": (1, 2, 7)})
+def constant_of_the_double_solver(context: Context, *, d: int) -> Verdict:
+    """What the solver says of its accuracy at the largest epsilon, d, is within 48, and at d = 1 nearly all of it."""
+    m, epsilon = 10**4, float(d)
+    own = DoubleOutputPert(k=2.0).c_erm(problem(radial_spikes(d, 2.0, m, epsilon), epsilon), m)
+    bound = stated(context.label, G_k=1.0, lambda_=1.0, d=d, m=m, epsilon=epsilon, k=2.0) * math.sqrt(m * epsilon / d)
+    said = f"c_erm = {own:.6g} at epsilon = d = {d}, {bound:g} allowed"
+    if d == 1 and own < 0.999 * bound:
+        return differs(f"{said}: more than a thousandth below")
+    return judged(own, "<=", bound, said, "exact", otherwise=differs, severity=own / bound)
 
 
 LEVEL = 0.7
@@ -259,6 +272,10 @@ def toy_steps(context: Context, m: int) -> Verdict:
         L_Z = stated("pure_heavy_tails/fact-eq-14", A_Z=A_Z, C=C, lambda_=lam, D=D)
         # In W_0 x W^m the diameter itself, which is below the D sqrt(m) + 600 C d/(lambda m epsilon) printed for it.
         bound = iteration_bound(joint.diameter(), L_Z, stage.gap)
+        own = D if within is None else min(D, 2 * within[1])
+        planned = JointSubgradient().oracle_calls(m, stage.gap, D, own, A_Z, C, lam)
+        if planned != m * bound:
+            return differs(f"{planned:,} subgradients are planned, {m} in each of {bound:,} steps are allowed")
         found = runtime.verdict(np.asarray(halted.steps, dtype=float), bound, what="steps", x=m, series=stage.stage)
         verdicts.append(replace(found, axes=("m", "steps")))
     return combine(verdicts[::-1])

@@ -89,27 +89,30 @@ def prop_c_3(
     )
 
 
-def prop_3_2_budget(epsilon: Rational, m: int, D: Rational, lambda_: Rational, c_erm: Rational) -> Violation:
+def prop_3_2_budget(
+    epsilon: Rational, m: int, D: Rational, lambda_: Rational, c_erm: Rational, slope: Rational = 1
+) -> Violation:
     """pure_heavy_tails/prop-3-2@literal: the target (6) at a large epsilon, solvers at the edge of their licence.
 
-    W = [-D/2, D/2], centre 0, f(w, z) = w for every z, k = 2, so that A = G_2 = G_k = 1 and C = sqrt(m epsilon) >= 1:
-    the extension is f, and its regularised risk is a parabola on W. The solver of the first stage stops at C/(lambda m)
-    from the minimiser, which its gap C^2/(2 lambda m^2) allows. `found` is a distance that *every* point of W_0 exceeds
-    with probability 0.995, whatever the second stage does; `claimed` is the radius (6), due with probability 0.7.
+    W = [-D/2, D/2], centre 0, f(w, z) = slope w for every z, k = 2, so that A = G_2 = G_k = slope and C = slope sqrt(m
+    epsilon) >= slope: the extension is f, and its regularised risk is a parabola on W. The solver of the first stage
+    stops at C/(lambda m) from the minimiser, which its gap C^2/(2 lambda m^2) allows. `found` is a distance that every
+    point of W_0 exceeds with probability 0.995, whatever the second stage does; `claimed` is the radius (6), due with
+    probability 0.7.
     """
     size, budget, constant = count("m", m), exact("epsilon", epsilon), exact("c_erm", c_erm)
-    weight, width = exact("lambda_", lambda_), exact("D", D)
+    weight, width, steep = exact("lambda_", lambda_), exact("D", D), exact("slope", slope)
     if size * budget < 1:
-        raise ValueError(f"the extension is the loss for C = sqrt(m epsilon) >= 1, got {size * budget}")
+        raise ValueError(f"the extension is the loss for sqrt(m epsilon) >= 1, got {size * budget}")
     with workdps(DIGITS):
-        cap = mp.sqrt(real(size * budget))
+        cap = real(steep) * mp.sqrt(real(size * budget))
         unit = cap / (real(weight) * size)
         # The noise of the first stage has scale 12 unit/epsilon, the ball a radius of 600 unit/epsilon.
         spread = (600 + 12 * mp.log(200)) * unit / real(budget)
-        if 1 / real(weight) + unit + spread > real(width) / 2:
+        if real(steep / weight) + unit + spread > real(width) / 2:
             raise ValueError(f"W_0 may reach the end of W: D = {width} is too small for lambda_ = {weight}, m = {size}")
         largest = max(mpf(0), unit - spread)
-        claimed = real(constant / weight) * (1 / mp.sqrt(real(size * budget)) + 1 / mp.sqrt(size))
+        claimed = real(constant * steep / weight) * (1 / mp.sqrt(real(size * budget)) + 1 / mp.sqrt(size))
     return Violation(
         claimed=claimed,
         found=largest,
@@ -124,8 +127,8 @@ def prop_3_2_budget(epsilon: Rational, m: int, D: Rational, lambda_: Rational, c
             "D": width,
             "lambda": weight,
             "C": cap,
-            "G_k": 1,
-            "G_2": 1,
+            "G_k": steep,
+            "G_2": steep,
             "c_erm": constant,
         },
     )
@@ -369,21 +372,21 @@ def alg_7_diameter(C: Rational, lambda_: Rational, epsilon: Rational, m: int, d:
     )
 
 
-def prop_c_5_oracle(first: Rational, alpha: Rational) -> Violation:
+def prop_c_5_oracle(first: Rational, alpha: Rational, L: Rational = 1, D: Rational = 1) -> Violation:
     """pure_heavy_tails/prop-c-5@literal: a subgradient relative to K may be long where the function is 1-Lipschitz.
 
-    K = [0, 1], Phi(x) = x, x_1 = 0; every g <= 1 is a subgradient at 0 relative to K, and the oracle returns -`first`
+    K = [0, D], Phi(x) = L x, x_1 = 0; every g <= L is a subgradient at 0 relative to K, and the oracle returns -`first`
     there. Then S_t >= first^2, so that 3 D sqrt(S_t) <= alpha t needs t >= 3 first/alpha; no subgradient is 0.
     """
-    length, target = exact("first", first), exact("alpha", alpha)
-    value, claimed = -(-3 * length // target), -(-9 // target**2)
+    length, target, slope, width = exact("first", first), exact("alpha", alpha), exact("L", L), exact("D", D)
+    value, claimed = -(-3 * width * length // target), -(-((3 * width * slope) ** 2) // target**2)
     return Violation(
         claimed=mpf(int(claimed)),
         found=mpf(int(value)),
         statement="Algorithm 3 halts after at most ceil((3 D L/alpha)^2) steps",
         violated=bool(value > claimed),
         label="pure_heavy_tails/prop-c-5@literal",
-        at={"D": 1, "L": 1, "alpha": target},
+        at={"D": width, "L": slope, "alpha": target},
     )
 
 

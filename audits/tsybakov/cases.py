@@ -345,7 +345,7 @@ def calls(chosen: Algorithm[Any], told: Problem, n: int) -> Sequence[tuple[Seque
     plan = chosen.schedule(told, n).phases
     if not isinstance(chosen, Calls):
         return [(plan, None)]
-    return [(epoch.inner.phases, epoch.radius if chosen.restricted else None) for epoch in plan]
+    return [(epoch.inner.phases, epoch.radius if chosen.on_balls else None) for epoch in plan]
 
 
 def ends_of_phases(one: Instance, rng: Rng, trials: int) -> Array:
@@ -446,6 +446,19 @@ class ShortCalls(Calls):
 
 def instead(kind: type[Any]) -> Mutant:
     return lambda one: one.running(_as(kind, one.algorithm))
+
+
+class WideClips(LocalisedClipped):
+    """Levels too large by n^(1/8), and so the noise."""
+
+    def phases(self, problem: Problem, n: int) -> tuple[Phase, ...]:
+        wide, factor = super().phases(problem, n), n ** (1 / 8)
+        return tuple(replace(row, level=row.level * factor, sigma=row.sigma * factor) for row in wide)
+
+
+def heavier(name: str, power: float) -> Mutant:
+    """Geometric weights too large by a power of a symbol: λ is inverse to D."""
+    return lambda one: one.running(replace(one.algorithm, diameter=one.at["D"] * one.at[name] ** -power))
 
 
 WRONG: Mapping[str, Mutant] = {"no localisation": instead(FirstPhase), "η times n^(-1/8)": instead(ShortSteps)}

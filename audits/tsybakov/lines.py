@@ -205,7 +205,7 @@ def lines_of_calls(context: Context, algorithm: Any, loss: str, n: int) -> Verdi
     w, released = seen.start, []
     for epoch in seen.plan.phases:
         rows, phases = seen.rows[:, epoch.start : epoch.start + epoch.records], epoch.inner.phases
-        domain = (*seen.domain, (w, epoch.radius)) if algorithm.restricted else seen.domain
+        domain = (*seen.domain, (w, epoch.radius)) if algorithm.on_balls else seen.domain
         w = phases_of_algorithm_3(seen, algorithm, phases, rows, w, domain, f"{epoch.name}/")
         released += releases_of(phases, f"{epoch.name}/", epoch.start)
     return seen.verdict(w, released)

@@ -27,7 +27,7 @@ from .lines import FREELY, LETTERS, LOSSES, PHASES, as_assumed, lines_of_calls, 
 
 CONTRACTS = "claims hold where clipped steps contract: d = 1, linear, isotropic, generalised linear losses"
 ALWAYS = "claims of clipped means at one point, which hold for every loss"
-COVERS = {"corrected": CONTRACTS, "private": ALWAYS}
+COVERS = {"corrected": CONTRACTS, "private": ALWAYS, "every-loss": ALWAYS}
 
 
 def settings_of_calls(label: str, printed: Stated, corrected: Stated, **fields: Sequence[Any]) -> Check:
@@ -62,14 +62,19 @@ class Short(StochasticApproximation):
         return [8, 8]
 
 
-@check("tsybakov/alg-4", kind="accuracy", grid={"reading": ("literal", "corrected", "private"), "loss": tuple(LOSSES)})
+@check(
+    "tsybakov/alg-4", kind="accuracy",
+    grid={"reading": ("literal", "corrected", "private", "every-loss"), "loss": tuple(LOSSES)},
+)  # fmt: skip
 def lines_of_algorithm_4(context: Context, *, reading: str, loss: str) -> Verdict:
-    """Each call on its own part and ball, from the output before it; as printed with little noise."""
+    """Each call on its own part and ball, or on the whole domain, from the output before it; as printed with little
+    noise.
+    """
     fields = {**FREELY, **StochasticApproximation.readings[reading], "noise_dial": 1e-3 if reading == "literal" else 1}
     return lines_of_calls(context, Short(**fields), loss, 16)
 
 
-@check("tsybakov/alg-4@corrected", kind="privacy", grid={"reading": ("corrected", "private"), "n": (64, 1024)})
+@check("tsybakov/alg-4@corrected", kind="privacy", grid={"reading": tuple(COVERS), "n": (64, 1024)})
 def account_of_algorithm_4(context: Context, *, reading: str, n: int) -> Verdict:
     """Calls on disjoint parts: what one of them spends is all."""
     promise = ApproxDP(1.0, 1e-5)

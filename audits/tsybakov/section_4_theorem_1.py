@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import replace
-from typing import ClassVar
 
 import numpy as np
 import scipy
@@ -13,7 +12,7 @@ import scipy
 from dpcheck.accounting import account
 from dpcheck.algorithms.tsybakov import LocalisedClipped
 from dpcheck.algorithms.tsybakov.clipped import clipped_descent, limit_point
-from dpcheck.algorithms.tsybakov.localised import Phase, averaged_moment, corrected
+from dpcheck.algorithms.tsybakov.localised import averaged_moment, corrected
 from dpcheck.algorithms.tsybakov.settling import Settling
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.engine.catalogue import claim
@@ -25,11 +24,12 @@ from dpcheck.harness.replay import Case
 from dpcheck.harness.scaling import Instance, Simulated, admitted, powers, scaling
 from dpcheck.harness.scaling.turned_back import noisy_phases
 from dpcheck.harness.search import BoxRecords, maximise
-from dpcheck.interfaces import Array, Problem, Sample
+from dpcheck.interfaces import Array, Sample
 from dpcheck.laws import Gaussian
 from dpcheck.privacy import ApproxDP
 from dpcheck.verdicts import Point, Verdict
 from dpcheck.workloads.linear import TwoPoint
+from dpcheck.workloads.power_well import PowerWell
 from dpcheck.workloads.sheared import Sheared
 from dpcheck.workloads.tilted_power import SparseTilt
 
@@ -45,12 +45,15 @@ from .cases import (
     ON_THE_LINE,
     TILTS,
     WRONG,
+    WideClips,
     bowl,
     convex,
     everywhere,
     exponents,
+    heavier,
     instance,
     instead,
+    known_well,
     legal,
     number,
     replayed,
@@ -433,29 +436,9 @@ def noisy_steps_within_the_corrected_bound(context: Context, *, n: int) -> Verdi
     return risk.expectation(values, float(bound), context.failure_probability, limit=2 * 0.9, x=n)
 
 
-class Heavy(LocalisedClipped):
-    """Weights too large by n^(1/8)."""
-
-    power: ClassVar[float] = 1 / 8
-
-    def first_weight(self, problem: Problem, n: int) -> float:
-        return super().first_weight(problem, n) * n**self.power
-
-
-class WideClips(LocalisedClipped):
-    """Levels too large by n^(1/8), and so the noise."""
-
-    def phases(self, problem: Problem, n: int) -> tuple[Phase, ...]:
-        factor = n ** (1 / 8)
-        return tuple(
-            replace(phase, level=phase.level * factor, sigma=phase.sigma * factor)
-            for phase in super().phases(problem, n)
-        )
-
-
 # One phase alone, or smaller weights, are not among them: under noise on each step, which costs ηs² on smooth losses,
 # they have the rate on this class as well.
-WRONG_WEIGHTS = {"λ times n^(1/8)": instead(Heavy), "C times n^(1/8)": instead(WideClips)}
+WRONG_WEIGHTS = {"λ times n^(1/8)": heavier("n", 1 / 8), "C times n^(1/8)": instead(WideClips)}
 NOISY = Simulated(noisy_phases, 3200)
 EVERY_LOSS = functools.partial(
     scaling, "tsybakov/thm-1@every-loss", part="private", family=TILTS, engine=NOISY, mutants=WRONG_WEIGHTS,
@@ -463,15 +446,14 @@ EVERY_LOSS = functools.partial(
 )  # fmt: skip
 
 
-def noisy(n: int, tilt: float, k: float, epsilon: float, delta: float = FAR_BELOW) -> Instance:
-    """Noisy steps at geometric weights, on a linear loss over [-1, 1]."""
+def noisy(n: int, loss: float | PowerWell, k: float, epsilon: float, delta: float = FAR_BELOW) -> Instance:
+    """Noisy steps at geometric weights, on a linear loss of that tilt over [-1, 1] or on a well."""
     algorithm = LocalisedClipped(k=k, **LocalisedClipped.readings["every-loss"])
-    return instance(algorithm, TwoPoint(D=2.0, G=1.0, rho=tilt), n, k, epsilon, delta)
+    work = TwoPoint(D=2.0, G=1.0, rho=loss) if isinstance(loss, float) else loss
+    return instance(algorithm, work, n, k, epsilon, delta)
 
 
-@EVERY_LOSS(
-    variable="n", series={"k": (2.0, 4.0)}, sizes=powers(2, range(48, 73, 4)),
-)  # fmt: skip
+@EVERY_LOSS(variable="n", series={"k": (2.0, 4.0)}, sizes=powers(2, range(52, 73, 4)))
 def noisy_steps_risk(*, n: int, tilt: float, k: float) -> Instance:
     """The mean excess risk in n, the worst over linear losses of every tilt: -1/2 and -3/4, but for its logarithm."""
     return noisy(n, tilt, k, 1e-9 if k == 2 else 1e-12)
@@ -491,9 +473,23 @@ def noisy_steps_risk_in_delta(*, delta: float, tilt: float, k: float) -> Instanc
     return noisy(2**72, tilt, k, 2.0**-44, delta)
 
 
+@EVERY_LOSS(variable="d", sizes=(8, 16, 32, 64, 128), family=BOWLS, engine=replace(NOISY, trials=640),
+            mutants={"λ times d^(1/4)": heavier("d", 1 / 4)})  # fmt: skip
+def noisy_steps_risk_in_the_dimension(*, d: int, curvature: float) -> Instance:
+    """The same at k = 2 in d dimensions, over bowls of every curvature: 1/4."""
+    return noisy(2**72, known_well(curvature, 4.0, 1.0, d=d), 2.0, 2.0**-44)
+
+
 @check("tsybakov/thm-1@every-loss", kind="accuracy", grid={"epsilon": by_size((), (0.5, 10.0)), "tilt": (0.05, 0.5)},
        expect="consistent")  # fmt: skip
 def noisy_steps_in_closed_form(context: Context, *, epsilon: float, tilt: float) -> Verdict:
     """The law of the phases that these rates rest on, against runs step by step on drawn records, n = 2^9."""
     one = noisy(2**9, tilt, 2.0, epsilon, 1e-60)
+    return admitted(replace(NOISY, trials=context.scale(20_000, 100_000)), one, context.scale(100, 2000), context)
+
+
+@check("tsybakov/thm-1@every-loss", kind="accuracy", grid={"d": by_size((), (1, 4))}, expect="consistent")
+def noisy_steps_on_bowls_in_closed_form(context: Context, *, d: int) -> Verdict:
+    """The same on a well of exponent 2."""
+    one = noisy(2**9, known_well(0.4, 4.0, 1.0, d=d), 2.0, 10.0, 1e-60)
     return admitted(replace(NOISY, trials=context.scale(20_000, 100_000)), one, context.scale(100, 2000), context)

@@ -5,18 +5,20 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from dpcheck.algorithms.tsybakov import StochasticApproximation
+from dpcheck.algorithms.tsybakov import LocalisedClipped, StochasticApproximation
 from dpcheck.algorithms.tsybakov.epochs import LocalisedCall
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.claims import evaluate
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import order_of, stated
 from dpcheck.harness import accuracy
-from dpcheck.harness.scaling import Instance, admitted, powers, scaling
+from dpcheck.harness.scaling import Instance, Simulated, admitted, powers, scaling
 from dpcheck.harness.scaling.rows import Mutant
+from dpcheck.harness.scaling.turned_back import noisy_phases
 from dpcheck.interfaces import Problem, Schedule
 from dpcheck.verdicts import Verdict, differs
 from dpcheck.workloads.power_well import PowerWell
@@ -29,6 +31,8 @@ from .cases import (
     SHORT_CALLS,
     STEEPER,
     ShortCalls,
+    WideClips,
+    _as,
     approximation,
     asked,
     exponents,
@@ -212,6 +216,74 @@ def calls_in_closed_form(context: Context, *, theta: float) -> Verdict:
     """The calls that these rates rest on, against runs on drawn records, n about 2^44."""
     one = grown(approximation(2.0), even_calls(40), theta=theta, epsilon=2.0**-16)
     return admitted(replace(BY_PHASES, trials=context.scale(20_000, 100_000)), one, context.scale(200, 2000), context)
+
+
+# Theorem 2 corrected for every loss: calls on the whole domain, with noise on each step.
+
+
+class WideCalls(StochasticApproximation):
+    """Calls with levels too large by n^(1/8), and so the noise."""
+
+    def call(self, radius: float) -> LocalisedClipped:
+        wide: LocalisedClipped = _as(WideClips, super().call(radius))
+        return wide
+
+
+WRONG_NOISY_CALLS: Mapping[str, Mutant] = {
+    "one call": instead(OneCall),
+    "one radius for all calls": instead(OneRadius),
+    "C times n^(1/8)": instead(WideCalls),
+}
+CALLED_NOISY = Simulated(noisy_phases, 600)
+CALLED_NOISY_CASES = together("k epsilon", (2.0, 2.0**-32), (4.0, 2.0**-38))
+EVERY_LOSS: Mapping[str, Any] = {"family": STEEPER, "mutants": WRONG_NOISY_CALLS, "since": "standard"}
+
+
+def noisy_calls(n: int, steepness: float, k: float = 2.0, epsilon: float = 2.0**-32, **rest: Any) -> Instance:
+    """Calls of Algorithm 3 with noise on each step, on a well of exponent 2 in the class."""
+    algorithm = StochasticApproximation(**StochasticApproximation.readings["every-loss"])
+    one = grown(algorithm, n, steepness, k=k, epsilon=epsilon, **rest)
+    return replace(one, at={**one.at, "m": float(len(algorithm.parts(n)))})
+
+
+NOISY_CALLS = functools.partial(
+    scaling, "tsybakov/thm-2@every-loss", engine=CALLED_NOISY, against="explicit", **EVERY_LOSS
+)
+
+
+@NOISY_CALLS(
+    variable="n", sizes=CALLS.standard, series={"case": together("k epsilon", (2.0, 2.0**-32), (4.0, 2.0**-38))}
+)
+def noisy_calls_risk(*, n: int, steepness: float, k: float, epsilon: float) -> Instance:
+    """The mean excess risk of the corrected theorem's calls on wells of exponent 2: -1 and -3/2."""
+    return noisy_calls(n, steepness, k, epsilon)
+
+
+@NOISY_CALLS(variable="epsilon", sizes=powers(2, range(-38, -13, 8)))
+def noisy_calls_risk_in_epsilon(*, epsilon: float, steepness: float) -> Instance:
+    """The same at k = 2 in epsilon."""
+    return noisy_calls(RECORDS, steepness, epsilon=epsilon)
+
+
+@NOISY_CALLS(variable="delta", sizes=FAILING.smoke, engine=Simulated(noisy_phases, 3600))
+def noisy_calls_risk_in_delta(*, delta: float, steepness: float) -> Instance:
+    """The same in the promised delta: 1/2 in log(1/delta)."""
+    return noisy_calls(RECORDS, steepness, delta=delta)
+
+
+@NOISY_CALLS(
+    variable="d", sizes=(16, 64, 256), engine=Simulated(noisy_phases, 500),
+    mutants={name: WRONG_NOISY_CALLS[name] for name in ("one call", "one radius for all calls")},
+)  # fmt: skip
+def noisy_calls_risk_in_the_dimension(*, d: int, steepness: float) -> Instance:
+    """The same in d dimensions: 1/2."""
+    return noisy_calls(RECORDS, steepness, d=d)
+
+
+@NOISY_CALLS(variable="lambda", sizes=powers(2, range(-18, -5, 6)), engine=Simulated(noisy_phases, 1800))
+def noisy_calls_risk_in_the_growth(*, steepness: float, **growth: float) -> Instance:
+    """The same in the growth constant: -1."""
+    return noisy_calls(RECORDS, steepness, growth=growth["lambda"])
 
 
 PRINTED_LOGS = together(NAMES, (16, 100, 0), (24, 10_000, 0), (40, 10**4, 3))

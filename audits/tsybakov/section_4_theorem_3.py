@@ -11,11 +11,13 @@ from dpcheck.algorithms.tsybakov import IteratedLocalised
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.harness import accuracy
 from dpcheck.harness.relations import judged
-from dpcheck.harness.scaling import Family, Instance, geometric, powers, scaling
+from dpcheck.harness.scaling import Family, Instance, Simulated, geometric, powers, scaling
 from dpcheck.harness.scaling.rows import Mutant
+from dpcheck.harness.scaling.turned_back import noisy_phases
 from dpcheck.verdicts import Point, Verdict
 
 from .cases import (
+    BETA,
     BY_PHASES,
     FAILING,
     IN_DIMENSIONS,
@@ -29,6 +31,7 @@ from .cases import (
     reach,
     refuted_by_plan,
 )
+from .section_4_theorem_2 import CALLS, EVERY_LOSS, RECORDS, noisy_calls
 
 
 @check(
@@ -171,3 +174,28 @@ def iterated_risk_in_delta(*, delta: float, steepness: float) -> Instance:
 def iterated_risk_in_the_dimension(*, d: int, steepness: float) -> Instance:
     """The same in d dimensions: 1/4."""
     return grown(iterated(2.0), even_parts(54), steepness, d=d, **AT)
+
+
+# Theorem 3 corrected for every loss is a bound on a quantile of what the calls of Theorem 2 corrected do.
+
+WITH_CONFIDENCE = functools.partial(
+    scaling, "tsybakov/thm-3@every-loss", engine=Simulated(noisy_phases, 2400, quantile=1 - BETA), **EVERY_LOSS
+)
+
+
+@WITH_CONFIDENCE(variable="n", sizes=CALLS.smoke)
+def quantile_of_noisy_calls(*, n: int, steepness: float) -> Instance:
+    """The 0.95-quantile of the excess risk on wells of exponent 2, at k = 2: -1."""
+    return noisy_calls(n, steepness)
+
+
+@WITH_CONFIDENCE(variable="epsilon", sizes=powers(2, range(-38, -13, 8)))
+def quantile_of_noisy_calls_in_epsilon(*, epsilon: float, steepness: float) -> Instance:
+    """The same in epsilon."""
+    return noisy_calls(RECORDS, steepness, epsilon=epsilon)
+
+
+@WITH_CONFIDENCE(variable="lambda", sizes=powers(2, range(-18, -5, 6)))
+def quantile_of_noisy_calls_in_the_growth(*, steepness: float, **growth: float) -> Instance:
+    """The same in the growth constant: -1."""
+    return noisy_calls(RECORDS, steepness, growth=growth["lambda"])

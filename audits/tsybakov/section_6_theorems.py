@@ -282,11 +282,13 @@ class FirstCall(IteratedAccelerated):
 
 CLASS = 2.0**-8
 """The growth constant of the class: from 2^92 records on the corrected Theorem 7 speaks of it."""
+CALLS = 42
+"""The number m of the corrected theorem: as many as Algorithm 4 has at 2^92 records, whatever n is."""
 
 
 def placed_calls(n: int, steepness: float, growth: float) -> Instance:
-    """As many calls as Algorithm 4 has, on halving balls, at k = theta = 2."""
-    algorithm = IteratedAccelerated(**{**IteratedAccelerated.readings["placed"], "k": 2.0})
+    """That many calls on halving balls, at k = theta = 2."""
+    algorithm = IteratedAccelerated(**{**IteratedAccelerated.readings["placed"], "k": 2.0, "calls": CALLS})
     return instance(algorithm, known_well(2 * growth * steepness, 2.0, 1.0), n, 2.0, 2.0**-44, RARE, growth)
 
 
@@ -302,7 +304,10 @@ def placed_calls_risk(*, n: int, steepness: float) -> Instance:
     return placed_calls(n, steepness, CLASS)
 
 
-@GROWING(variable="lambda", sizes=powers(2, range(-10, -5)))
+@GROWING(
+    variable="lambda", sizes=powers(2, range(-12, -5, 3)), engine=Simulated(ends_of_batches, 4800),
+    mutants=WRONG_LAST_LEVELS,
+)  # fmt: skip
 def placed_calls_risk_in_the_growth(*, steepness: float, **growth: float) -> Instance:
-    """The same in the growth constant, at 2^96 records: -1."""
-    return placed_calls(2**96, steepness, growth["lambda"])
+    """The same in the growth constant, at 2^100 records: -1."""
+    return placed_calls(2**100, steepness, growth["lambda"])

@@ -11,6 +11,7 @@ import numpy as np
 
 from dpcheck.algorithms.user_level.minibatch import Batches
 from dpcheck.checks import Context
+from dpcheck.engine.statements import stated
 from dpcheck.harness.symbolic import agree
 from dpcheck.interfaces import Algorithm, Array, Problem, Rng
 from dpcheck.running import Fixed, Run
@@ -39,6 +40,8 @@ class Tape:
     Attributes:
         live: (trials,) those that have not halted.
         met: how often each device of the lines acted.
+        uniform: coins by what they decide, and the middles of how many places they are (0: no places), turned into
+            numbers that are uniform on [0, 1] under the printed law.
     """
 
     def __init__(self, run: Run[Any]) -> None:
@@ -47,19 +50,52 @@ class Tape:
         self._pairs: list[tuple[Array, Array]] = []
         self.live = np.ones(run.trials, dtype=bool)
         self.met: Counter[str] = Counter()
+        self.uniform: dict[tuple[str, int], list[Array]] = {}
 
     def coin(self) -> Any:
         if not self._coins:
             raise OtherLine("the lines toss more coins than the run")
         return self._coins.pop(0)
 
-    def released(self, name: str, core: Array, noise: float) -> Array:
-        """What came out; `core` is what the line releases, under a law of this scale."""
+    def law(self, name: str, values: Array, places: int = 0) -> None:
+        """Notes independent coins, turned into uniform numbers, or into one of so many places."""
+        self.uniform.setdefault((name, places), []).append(
+            np.ravel(values + 0.5) / places if places else np.ravel(values)
+        )
+
+    def laplace(self, scale: float) -> Array:
+        """A coin for each trial, of the Laplace law."""
+        coin = np.asarray(self.coin())
+        self.law("noise of a threshold", 0.5 + np.sign(coin) * -np.expm1(-np.abs(coin) / scale) / 2)
+        return coin
+
+    def order(self, sequences: tuple[int, ...], size: int) -> Array:
+        """A permutation of so many things for each sequence."""
+        order = np.asarray(self.coin())
+        if order.shape != (*sequences, size) or (np.sort(order, axis=-1) != np.arange(size)).any():
+            raise OtherLine(f"no permutation of {size} for each of {sequences}: {order.shape}")
+        self.law(f"first of {size}", order[..., 0], size)
+        return order
+
+    def in_a_ball(self, shape: tuple[int, ...], radius: float) -> Array:
+        """Points of their own, uniform on a ball of the plane."""
+        shifts = np.asarray(self.coin())
+        if shifts.shape != shape:
+            raise OtherLine(f"shifts of the shape {shifts.shape}, where {shape} are drawn")
+        self.law("lengths of shifts", (np.linalg.norm(shifts, axis=-1) / radius) ** shape[-1])
+        self.law("directions of shifts", 0.5 + np.arctan2(shifts[..., 0], shifts[..., 1]) / (2 * math.pi))
+        return shifts
+
+    def released(self, name: str, core: Array, noise: float, moved: float) -> Array:
+        """What came out; `core` is what the line releases, under a law of this scale, and `moved` what a user moves."""
         if not self._entries or self._entries[0].name != name:
             raise OtherLine(
                 f"the lines release {name!r}, the run {self._entries[0].name if self._entries else 'nothing'!r}"
             )
-        entry, law = self._entries.pop(0), self._run.find(name).law
+        entry, release = self._entries.pop(0), self._run.find(name)
+        law, told = release.law, release.reads[0].sensitivity
+        if not math.isclose(told, moved, rel_tol=1e-12):
+            raise OtherLine(f"a user is said to move {name!r} by {told:.6g}, and moves it by {moved:.6g}")
         if not math.isclose(law.noise, noise, rel_tol=1e-12):
             raise OtherLine(f"the noise of {name!r} has the scale {law.noise:.6g}, the line's {noise:.6g}")
         if entry.core.shape != core.shape:
@@ -80,14 +116,19 @@ class Tape:
     def kept_mean(self, points: Array, near: Array, fallback: Array) -> Array:
         """Each point with the printed probability of its h_j, by a coin of its own: (trials, C, d) -> (trials, d)."""
         chance = stated_each("user_level/proc-outlier-removal", h=near.sum(axis=2), C=points.shape[1])
-        keep = self.coin() < chance
+        coins = np.asarray(self.coin())
+        if coins.shape != chance.shape:
+            raise OtherLine(f"coins of the shape {coins.shape} for points of the shape {chance.shape}")
+        self.law("coins of the points", coins)
+        keep = coins < chance
         self.met["outliers removed for certain"] += int((chance[self.live] == 0).sum())
         self.met["points removed by a coin"] += int((~keep & (chance > 0))[self.live].sum())
         self.met[EMPTY] += int((~keep.any(axis=1))[self.live].sum())
         return np.stack([p[k].mean(axis=0) if k.any() else f for p, k, f in zip(points, keep, fallback, strict=True)])
 
-    def judged(self, values: Array, answer: Array, devices: tuple[str, ...]) -> Verdict:
-        """Every core of a live trial and every answer against the lines, on a run in which all these devices acted."""
+    def judged(self, values: Array, answer: Array, devices: tuple[str, ...], failure_probability: float) -> Verdict:
+        """Every core of a live trial and every answer against the lines, on a run in which all these devices acted, and
+        the coins against their laws."""
         idle = [name for name in devices if not self.met[name]]
         if idle or self._coins or self._entries:
             left = f"{len(self._coins)} coins and {len(self._entries)} releases more than the lines have"
@@ -95,7 +136,25 @@ class Tape:
         pairs = [*self._pairs, (values, answer)]
         left, right = (np.concatenate([np.ravel(pair[side]) for pair in pairs]) for side in (0, 1))
         off = (left - right) / (1 + np.abs(right))
-        return agree(1 + off, np.ones(len(off)), "every core and the answer over the line's", tolerance=1e-9)
+        same = agree(1 + off, np.ones(len(off)), "every core and the answer over the line's", tolerance=1e-9)
+        return self._strange(failure_probability) or same
+
+    def _strange(self, failure_probability: float) -> Verdict | None:
+        """What is wrong with a law of coins, by the inequality of Dvoretzky, Kiefer, Wolfowitz and Massart."""
+        for (name, places), parts in self.uniform.items():
+            values = np.sort(np.concatenate(parts))
+            if not places and (equal := int((np.diff(values) == 0).sum())) > len(values) / 100:
+                return differs(f"{name}: {equal} of {len(values)} coins are no coins of their own", "exact")
+            steps = np.arange(len(values) + 1) / len(values)
+            off = max(float((steps[1:] - values).max()), float((values - steps[:-1]).max()))
+            allowed = math.sqrt(math.log(2 * len(self.uniform) / failure_probability) / (2 * len(values)))
+            allowed += 0.5 / places if places else 0.0
+            if off > allowed:
+                said = (
+                    f"{name}: {len(values)} coins are {off:.3g} off their law in distribution, {allowed:.3g} is allowed"
+                )
+                return differs(said, "sampled", failure_probability=failure_probability)
+        return None
 
 
 Lines = Callable[[Tape, Any, Any, Array, Array], Array]
@@ -119,7 +178,7 @@ def replayed(
         return differs(str(error), "exact")
     if entries.shape != answer.shape:
         return differs(f"the answer has the shape {entries.shape}, that of the lines {answer.shape}", "exact")
-    return tape.judged(entries, answer, devices)
+    return tape.judged(entries, answer, devices, context.failure_probability)
 
 
 def three_kinds(rng: Rng, trials: int, n: int, m: int, middle: float) -> Array:
@@ -160,16 +219,17 @@ def algorithm_1(shuffled: bool, projects: bool) -> Lines:
         x = start
         for row in plan.phases:
             users = values[:, row.start : row.start + row.groups * row.members]
-            users = taken(users, tape.coin()) if shuffled else users
+            users = taken(users, tape.order((len(users),), users.shape[1])) if shuffled else users
             samples = users.reshape(len(users), row.groups, row.steps, -1)
-            samples = taken(samples, tape.coin()) if shuffled else samples
+            samples = taken(samples, tape.order(samples.shape[:2], row.steps)) if shuffled else samples
             points = averaged_sgd(tape, work.each, samples, row.eta, x)
             apart = distances(points)
             score = (apart <= row.tau).sum(axis=(1, 2))[:, None] / row.groups
-            noisy = tape.released(f"phase {row.i}/score", score, row.test)
+            moved = stated("user_level/proc-concentration-score@derived", r=1, K=row.groups)
+            noisy = tape.released(f"phase {row.i}/score", score, row.test, moved)
             tape.passes(noisy[:, 0] >= PASS * row.groups)
             mean = tape.kept_mean(points, apart <= 2 * row.tau, x)
-            point = tape.released(f"phase {row.i}/mean", mean, row.sigma)
+            point = tape.released(f"phase {row.i}/mean", mean, row.sigma, row.moves)
             x = np.where(tape.live[:, None], tape.projected(work, point) if projects else point, x)
         return np.where(tape.live[:, None], x, start)
 
@@ -179,14 +239,16 @@ def algorithm_1(shuffled: bool, projects: bool) -> Lines:
 def algorithm_2(tape: Tape, work: Any, row: Batches, name: str, values: Array, centre: Array) -> Array:
     """AC-SA as Ghadimi and Lan print it, on private gradients of users near most others: the last x of the stages."""
     x, mu = centre, row.weight
-    coin = tape.coin() if row.threshold == "once" else 0.0
+    coin = tape.laplace(row.test) if row.threshold == "once" else 0.0
+    if (planned := sum(stage.steps for stage in row.stages()[0])) != row.steps:
+        raise OtherLine(f"the stages have {planned} steps, the line has {row.steps}")
     for stage in row.stages()[0]:
         w = x
         for t in range(1, stage.steps + 1):
             a, gamma = 2 / (t + 1), 4 * stage.upsilon / (t * (t + 1))
             weights = (1 - a) * (mu + gamma), a * ((1 - a) * mu + gamma)
             middle = (weights[0] * x + weights[1] * w) / (gamma + (1 - a**2) * mu)
-            coin = tape.coin() if row.threshold == "inside" else coin
+            coin = tape.laplace(row.test) if row.threshold == "inside" else coin
             g = _private_gradient(tape, work, row, name, values, middle, coin)
             slope = np.where(tape.live[:, None], g, 0.0) + mu * (middle - centre)
             # argmin a (<slope, w> + mu/2 |w - middle|^2) + ((1 - a) mu + gamma)/2 |w - w_{t-1}|^2 over the domain
@@ -204,23 +266,23 @@ def _private_gradient(tape: Tape, work: Any, row: Batches, name: str, values: Ar
             raise OtherLine("a step tosses another coin where it has to draw a minibatch")
         if row.sampling == "without-replacement" and (np.diff(np.sort(chosen, axis=1)) == 0).any():
             raise OtherLine("a minibatch of distinct users holds one of them twice")
+        tape.law(f"first of {row.users}", chosen[:, 0], row.users)
         users = taken(values, chosen)
         tape.met[MINIBATCHES] += 1
     points = np.broadcast_to(middle[:, None, None], users.shape)
     if row.shift:
-        shifts = tape.coin()
-        longest = np.linalg.norm(shifts, axis=-1).max()
-        if not 0.9 * row.shift < longest <= row.shift * (1 + 1e-9):
-            raise OtherLine(f"the longest shift is {longest:.4g}, the radius {row.shift:.4g}")
+        shifts = tape.in_a_ball((*users.shape[:3], middle.shape[1]), row.shift)
         points = points + shifts
     gradients = np.mean([work.each.gradient(points[:, :, j], users[:, :, j]) for j in range(users.shape[2])], axis=0)
     near = distances(gradients) <= 2 * row.tau
     score = near.sum(axis=(1, 2))[:, None] / row.batch
     if row.amplified == "steps":
         return _tested_mean(tape, row, name, gradients, near, score - PASS * row.batch - coin)
-    bit = tape.released(f"{name}bit", score - PASS * row.batch - coin, 2 * row.test)
+    moved = stated("user_level/proc-concentration-score")
+    bit = tape.released(f"{name}bit", score - PASS * row.batch - coin, 2 * row.test, moved)
     tape.passes(bit[:, 0] == 1)
-    return tape.released(f"{name}gradient", tape.kept_mean(gradients, near, np.zeros_like(middle)), row.sigma)
+    mean = tape.kept_mean(gradients, near, np.zeros_like(middle))
+    return tape.released(f"{name}gradient", mean, row.sigma, row.moves)
 
 
 def _tested_mean(tape: Tape, row: Batches, name: str, gradients: Array, near: Array, margin: Array) -> Array:
@@ -229,7 +291,8 @@ def _tested_mean(tape: Tape, row: Batches, name: str, gradients: Array, near: Ar
     mean = (weight * gradients).sum(axis=1) / np.maximum(weight.sum(axis=1), 1e-300)
     tape.met["outliers removed for certain"] += int((weight[tape.live] == 0).sum())
     tape.met[WEIGHTED] += int(((weight > 0) & (weight < 1))[tape.live].sum())
-    out = tape.released(f"{name}step", np.concatenate([row.unit * margin, mean], axis=1), row.sigma)
+    moved = math.hypot(row.moves, row.unit * stated("user_level/proc-concentration-score"))
+    out = tape.released(f"{name}step", np.concatenate([row.unit * margin, mean], axis=1), row.sigma, moved)
     tape.passes(out[:, 0] == 1)
     return out[:, 1:]
 
@@ -263,7 +326,7 @@ def group_privacy(tape: Tape, work: Any, plan: Any, values: Array, start: Array)
     for row in plan.phases:
         samples = values[:, row.start : row.start + row.users].reshape(len(values), 1, row.steps, -1)
         mean = averaged_sgd(tape, work.each, samples, row.eta, x)[:, 0]
-        x = tape.projected(work, tape.released(f"phase {row.i}/point", mean, row.sigma))
+        x = tape.projected(work, tape.released(f"phase {row.i}/point", mean, row.sigma, row.moves))
     return x
 
 

@@ -130,18 +130,29 @@ lem_d4 = claim(
     relation=">=",
     order=sp.sqrt(d) / (alpha * epsilon),
     assumptions=(sp.Le(alpha, 1 / d),),
+    remark="No bound on ε is printed, and the proof covers ε ≤ 1/10, as Lemma D.5 does (@corrected).",
 )
 
 
-@derivation("l1_geometry/lem-d4", FEW)
+lem_d4_corrected = lem_d4.as_read(
+    "l1_geometry/lem-d4@corrected",
+    "Lemma D.4 for small ε",
+    "The bound for α ≤ 1/d and ε ≤ 1/10, which is what the proof covers.",
+    origin="ours",
+    assumptions=(sp.Le(alpha, 1 / d), sp.Le(epsilon, sp.Rational(1, 10))),
+    remark="",
+)
+
+
+@derivation("l1_geometry/lem-d4@corrected", FEW)
 def accuracy_below_the_dimension(proof: Proof) -> None:
     """Lemma D.6 at α_0 = 1/d and constant ε_0, scaled by the copies of Lemma D.5."""
     hard = proof.uses("l1_geometry/lem-d6", d ** sp.Rational(3, 2))
     at = {alpha_0: 1 / d, epsilon_0: sp.Rational(1, 10)}
     proof.assumes("l1_geometry/lem-d5", epsilon_0, at[epsilon_0])
-    proof.assumes("l1_geometry/lem-d5", epsilon, epsilon_0)
-    most = proof.assumes("l1_geometry/lem-d5", alpha, alpha_0)
-    proof.assumes("l1_geometry/lem-d4", alpha, most.subs(at))
+    for mine, its in ((alpha, alpha_0), (epsilon, epsilon_0)):
+        most = proof.assumes("l1_geometry/lem-d5", mine, its)
+        proof.assumes("l1_geometry/lem-d4@corrected", mine, most.subs(at))
     scaled = proof.uses("l1_geometry/lem-d5", n_0 * alpha_0 * epsilon_0 / (alpha * epsilon))
     reached = scaled.subs({n_0: hard, **at})
     proof.equal(
@@ -149,7 +160,7 @@ def accuracy_below_the_dimension(proof: Proof) -> None:
         lambda: reached.xreplace({d: 1 / alpha}),
         alpha ** -sp.Rational(3, 2) / (10 * epsilon),
     )
-    proof.concludes("l1_geometry/lem-d4", reached)
+    proof.concludes("l1_geometry/lem-d4@corrected", reached)
 
 
 lem_d5 = claim(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sympy as sp
 
 from dpcheck.derivations import Proof, derivation
-from dpcheck.symbols import G_2, G_k, d, epsilon, k, n, p, zeta
+from dpcheck.symbols import G_2, G_k, d, delta, epsilon, k, n, p, zeta
 
 from ._paper import claim
 from .appendix_g_means import C0_SQUARED, LOG, QUARTER, SMALL, TWO_POINT
@@ -47,6 +47,61 @@ fact_bd14 = claim(
     assumptions=(sp.Le(p, 1), sp.Ge(size, 2)),
     about=("pure_heavy_tails/proc-hard-pack",),
 )
+
+KAPPA = delta / (sp.exp(epsilon) - 1)
+
+fact_bd14_approximate = fact_bd14.as_read(
+    "pure_heavy_tails/fact-bd14@approximate",
+    "The same of decoders that are (ε, δ)-DP",
+    "Every (ε, δ)-DP decoder of {P_ν} errs with average probability at least (1 − 1/|V| + κ)(1 − p(1 − e^{−ε}))ⁿ − κ, "
+    "κ = δ/(e^ε − 1).",
+    origin="ours",
+    explicit=(1 - 1 / size + KAPPA) * (1 - p * (1 - sp.exp(-epsilon))) ** n - KAPPA,
+)
+
+
+@derivation("pure_heavy_tails/fact-bd14@approximate")
+def from_the_empty_data_set(proof: Proof) -> None:
+    """What a decoder answers where no record names a law is right for one law in |V| at most; k records change that.
+
+    For an event A and data that differ in k records P(A) >= e^{−kε}(P'(A) + κ) − κ, one record at a time.
+    """
+    j, likely = sp.symbols("j P", positive=True)
+    after = (likely + KAPPA) * sp.exp(-j * epsilon) - KAPPA
+    proof.equal(
+        "one more record: e^{−ε}(x − δ) of x = (P + κ)e^{−jε} − κ",
+        lambda: (after - delta) * sp.exp(-epsilon),
+        after.subs(j, j + 1),
+    )
+    proof.argues("with no record that names a law, the mean over the laws of P(ψ ≠ ν)", "P", ">=", 1 - 1 / size)
+    proof.argues("the records that name ν are binomial, and E e^{−jε} is their generating function at e^{−ε}")
+    moments = (1 - p + p * sp.exp(-epsilon)) ** n
+    error = proof.argues("so the mean error", "", ">=", (1 - 1 / size + KAPPA) * moments - KAPPA)
+    proof.concludes("pure_heavy_tails/fact-bd14@approximate", error)
+
+
+@derivation("pure_heavy_tails/fact-bd14", SMALL)
+def decoding(proof: Proof) -> None:
+    """Coupled samples of two laws differ in few records, so that what decodes one of them errs on the others."""
+    error, q = sp.symbols("e q", positive=True)
+    changed = sp.ceiling(n * p)
+    each = proof.argues(
+        "at most ⌈np⌉ records of coupled samples differ with probability ½ or more: P_ν(decoded as ν') is at least "
+        "e^{−ε⌈np⌉}(P_ν'(decoded as ν') − ½), on the average",
+        "P_ν(decoded as ν')",
+        ">=",
+        sp.exp(-epsilon * changed) * (1 - error - sp.Rational(1, 2)),
+    )
+    wrong = proof.equal(
+        "summed over the |V| − 1 other points",
+        (size - 1) * each,
+        q * (sp.Rational(1, 2) - error),
+        {q: (size - 1) * sp.exp(-epsilon * changed)},
+    )
+    (least,) = sp.solve(sp.Eq(error, wrong), error)
+    proof.equal("the error that is no smaller than that", wrong.subs(error, least), least)
+    proof.concludes("pure_heavy_tails/fact-bd14", least.subs(q, (size - 1) * sp.exp(-epsilon * changed)))
+
 
 prop_g_4 = claim(
     "pure_heavy_tails/prop-g-4",
@@ -106,10 +161,20 @@ def packing_method(proof: Proof) -> None:
         proof.assumes(label, zeta, sp.Rational(1, 4))
         proof.assumes(label, epsilon, 1)
     proof.assumes(derived, 2, d)
-    squared = proof.argues(
-        "q ≥ 4ζ at p = min{log((2ᵈ−1)/(4eζ))/(nε), 1}; decoding below a quarter of the separation ½G_kp^{1−1/k}",
-        "error²",
-        ">=",
+    within, less = sp.symbols("K q", positive=True)
+    err = proof.uses(
+        "pure_heavy_tails/fact-bd14", less / (2 * (1 + less)), {size: 1 + less * sp.exp(epsilon * sp.ceiling(n * p))}
+    )
+    logarithm = sp.log((2**d - 1) / (4 * sp.E * zeta))
+    most = proof.argues("⌈np⌉ε is at most npε + ε, and ε at most 1", within, "<=", logarithm + 1)
+    proof.equal("q is at least", (2**d - 1) * sp.exp(-most), 4 * zeta)
+    s = sp.Symbol("s", nonnegative=True)
+    proof.at_most("so that the decoder errs with probability ζ", zeta, err.subs(less, 4 * zeta), {zeta: 1 / (4 + s)})
+    length = proof.uses("pure_heavy_tails/proc-hard-pack", G_k * p ** (1 - 1 / k))
+    radius = proof.argues("an estimate within half of the separation, half of the norm, decodes", "", ">=", length / 4)
+    squared = proof.equal(
+        "its square, at p = min{log((2ᵈ−1)/(4eζ))/(nε), 1}",
+        (radius**2).subs(p, PACKING),
         G_k**2 * PACKING ** (2 - 2 / k) / 16,
     )
     proof.concludes("pure_heavy_tails/prop-g-4@derived", squared)

@@ -9,11 +9,11 @@ import sympy as sp
 
 from dpcheck.asymptotics import Regime
 from dpcheck.derivations import Proof, derivation
-from dpcheck.symbols import G_1, G_2, D, G_k, beta, d, epsilon, k, n, zeta
+from dpcheck.symbols import G_1, G_2, D, G_k, beta, d, epsilon, k, n, p, zeta
 
 from ._paper import claim
 from .appendix_g_means import C0_SQUARED, LOG, QUARTER, SMALL, mean_norm
-from .appendix_g_packings import PACKING, PRIVATE
+from .appendix_g_packings import KAPPA, PACKING, PRIVATE, size
 
 thm_g_6 = claim(
     "pure_heavy_tails/thm-g-6",
@@ -60,6 +60,40 @@ thm_g_6_corrected = thm_g_6.as_read(
     assumptions=(QUARTER, sp.Ge(k, 2)),
     about=("pure_heavy_tails/proc-hard-pack",),
 )
+
+
+thm_g_6_approximate = thm_g_6_corrected.as_read(
+    "pure_heavy_tails/thm-g-6@approximate",
+    "Theorem G.6 for d = 1 and (ε, δ)-DP",
+    "For d = 1, V = {±1} and every (ε, δ)-DP algorithm the excess risk is, for some P and with probability at least ζ, "
+    "at least D G_kp^{1−1/k}/2, p = min{log((½ + κ)/(ζ + κ))/(nε), 1}, κ = δ/(e^ε − 1).",
+    explicit=D
+    * G_k
+    * sp.Min(sp.log((sp.Rational(1, 2) + KAPPA) / (zeta + KAPPA)) / (n * epsilon), 1) ** (1 - 1 / k)
+    / 2,
+)
+
+
+@derivation("pure_heavy_tails/thm-g-6@approximate")
+def wrong_signs(proof: Proof) -> None:
+    """An answer on the wrong side of 0 costs D‖mean‖/2 and is as likely as a decoder of two laws errs."""
+    proof.assumes("pure_heavy_tails/thm-g-6@approximate", zeta, sp.Rational(1, 4))
+    half = sp.S.Half + KAPPA
+    proof.uses(
+        "pure_heavy_tails/fact-bd14@approximate",
+        half * (1 - p * (1 - sp.exp(-epsilon))) ** n - KAPPA,
+        {size: 2},
+    )
+    least = half * sp.exp(-n * p * epsilon) - KAPPA
+    proof.argues("exp is convex, so that 1 − p(1 − e^{−ε}) >= e^{−pε}", "error", ">=", least)
+    most = sp.log(half / (zeta + KAPPA)) / (n * epsilon)
+    proof.equal(
+        "at the p of the claim below 1 that is ζ",
+        lambda: least.subs(p, most),
+        zeta,
+    )
+    excess = proof.argues("excess of a wrong sign", "", ">=", D * G_k * p ** (1 - 1 / k) / 2)
+    proof.concludes("pure_heavy_tails/thm-g-6@approximate", excess.subs(p, sp.Min(most, 1)))
 
 
 @derivation(

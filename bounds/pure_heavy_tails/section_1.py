@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sympy as sp
 
+from dpcheck.asymptotics import Regime
+from dpcheck.derivations import Proof, derivation
 from dpcheck.symbols import C, D, G_k, T, d, epsilon, k, n
 
 from ._paper import claim
@@ -95,3 +97,15 @@ proc_noisy_subgradient_gradients = proc_noisy_subgradient_steps.as_read(
     quantity="gradients",
     explicit=T * n,
 )
+
+
+@derivation("pure_heavy_tails/proc-noisy-subgradient", Regime(base=None, others="free", where=[d <= n * epsilon]))
+def clipping_without_localisation(proof: Proof) -> None:
+    """Steps that share the budget pay for the path and the noise, clipping for its bias; both choices are optimal."""
+    scale = proof.uses("pure_heavy_tails/proc-noisy-subgradient@noise", 2 * C * T / (n * epsilon))
+    squared = proof.argues("E‖g + b‖² of a step, up to a constant", "E‖g + b‖²", "<=", C**2 + d**2 * scale**2)
+    bias = proof.argues("the mean of clipped gradients is off by", "bias", "<=", G_k**k / C ** (k - 1))
+    bound = proof.master("excess", {"steps": D * sp.sqrt(squared / T), "bias": D * bias})
+    share = n * epsilon / d
+    reached = proof.chooses(bound, {T: share, C: G_k * share ** (1 / (2 * k))})
+    proof.concludes("pure_heavy_tails/proc-noisy-subgradient", reached)

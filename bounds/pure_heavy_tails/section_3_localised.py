@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sympy as sp
 
-from dpcheck.derivations import Proof, derivation
+from dpcheck.derivations import Proof, derivation, finding
 from dpcheck.symbols import G_1, G_2, D, G_k, J, beta, d, epsilon, k, lambda_, m, n
 
 from ._paper import RATE, claim, m_1
@@ -133,3 +133,42 @@ def main_theorem(proof: Proof) -> None:
     risk = localised(proof, block.subs(m, m_1))
     proof.concludes(derived, risk)
     proof.concludes("pure_heavy_tails/thm-3-1", risk, where=LOG)
+
+
+moment = claim(
+    "pure_heavy_tails/thm-3-1@second-moment",
+    "Theorem 3.1 run with k = 2",
+    "For k > 2 the same algorithm with k = 2 and G_2 in place of G_k has the smaller private term as soon as d/(nε) "
+    "exceeds (G_2/G_k)^{2k/(k−2)}: higher moments help with large samples only.",
+    kind="theorem",
+    section="3",
+    origin="ours",
+    quantity="d/(nε) at which the private terms are equal",
+    relation="=",
+    explicit=(G_2 / G_k) ** (2 * k / (k - 2)),
+    assumptions=(sp.Gt(k, 2),),
+    about=("pure_heavy_tails/proc-localized-double-op",),
+)
+moment_found = finding(
+    "pure_heavy_tails/thm-3-1@second-moment",
+    "'Optimal' holds for the class that bounds the k-th moment alone: with G_2 < G_k the same algorithm run with k = 2 "
+    "is better for nε/d < (G_k/G_2)^{2k/(k−2)}.",
+)
+
+
+@derivation("pure_heavy_tails/thm-3-1@second-moment")
+def where_moments_cross(proof: Proof) -> None:
+    """The private terms G_2 x^{1/2} and G_k x^{1−1/k} of x = d/(nε) cross once."""
+    x, t = sp.symbols("x t", positive=True)
+    crossing = (G_2 / G_k) ** (2 * k / (k - 2))
+    higher = {k: 2 + t}
+    proof.equal(
+        "the two terms there",
+        lambda: (G_2 * sp.sqrt(x)).xreplace({x: crossing}),
+        (G_k * x ** (1 - 1 / k)).subs(x, crossing),
+        higher,
+    )
+    slope = proof.equal("their ratio goes with the power", lambda: 1 - 1 / k - sp.Rational(1, 2), (k - 2) / (2 * k))
+    proof.assumes("pure_heavy_tails/thm-3-1@second-moment", 2, k)
+    proof.at_most("which is positive for k > 2", 0, slope, higher)
+    proof.concludes("pure_heavy_tails/thm-3-1@second-moment", crossing)

@@ -196,8 +196,8 @@ rem_2_parted = rem_2_one_step.as_read(
     relation=">=",
     explicit=C / (5 * lambda_),
     assumptions=(sp.Le(65 * C, 16 * R), sp.Le(eta * (H + lambda_), 1), sp.Le(eta * lambda_ * n, 1), sp.Ge(n, 5)),
-    remark="It is n/10 times what Remark 2 allows, and a tenth of what two reaches add up to, 2C/λ. As v and u tend to "
-    "the second axis, the clipped pull outwards tends to C/2, and the movement to the C/λ of `@every-loss`.",
+    remark="It is n/10 times what Remark 2 allows, and a tenth of what two reaches add up to, 2C/λ. Other losses move "
+    "by nearly the C/λ of `@every-loss`: `@attained`.",
 )
 
 

@@ -176,8 +176,9 @@ thm_1_smallest = thm_1_trivial.as_read(
     "tsybakov/thm-1@smallest",
     "The smallest noise on the output that is private for every convex loss",
     "Noise of deviation 4(1 + 1/n)C√log(1/δ)/(λε(1 − ηλ/2)) on the output of a phase is that of Definition 3 for all "
-    "convex losses of every smoothness and dimension. On the neighbours of `rem-2@parted`, d >= 2, Definition 3 asks "
-    "for a fifth of it at least, whatever n is.",
+    "convex losses of every smoothness and dimension. On the neighbours of `rem-2@attained`, d >= 2, Definition 3 asks "
+    "for 1 − 2(2λ/α)^{1/3} of 4C√log(1/δ)/(λε) at least, whatever n is; for α-smooth losses that of `rem-2@smooth` is "
+    "enough, 1 − 2√(λ/α) as n → ∞ and η → 0.",
     quantity="noise deviation on the output",
     relation="=",
     explicit=4 * (1 + 1 / n) * C * sp.sqrt(LOG) / (lambda_ * epsilon * (1 - eta * lambda_ / 2)),
@@ -187,12 +188,16 @@ thm_1_smallest = thm_1_trivial.as_read(
 
 @derivation("tsybakov/thm-1@smallest")
 def noise_for_what_every_loss_moves(proof: Proof) -> None:
-    """Definition 3 at the movement of `rem-2@every-loss`; what `rem-2@parted` moves is a fifth of that at n = ∞."""
+    """Definition 3 at the movement of `rem-2@every-loss`; the one of `rem-2@attained` tends to it from below."""
     mu = proof.uses("tsybakov/def-3", epsilon / (4 * sp.sqrt(LOG)))
     moved = proof.uses("tsybakov/rem-2@every-loss", (1 + 1 / n) * C / (lambda_ * (1 - eta * lambda_ / 2)))
     proof.concludes("tsybakov/thm-1@smallest", moved / mu)
-    apart = proof.uses("tsybakov/rem-2@parted", C / (5 * lambda_))
-    proof.equal("the same but for the factor 5 and 1 + 1/n, as ηλ → 0", moved.subs(eta, 0) * n / (n + 1), 5 * apart)
+    share = 2 * (2 * lambda_ / H) ** sp.Rational(1, 3)
+    apart = proof.uses("tsybakov/rem-2@attained", C / lambda_ * (1 - share))
+    both = moved.subs(eta, 0) * n / (n + 1)
+    proof.equal("as ηλ → 0 and n → ∞ there is this between them", lambda: both - apart, both * share)
+    enough = proof.uses("tsybakov/rem-2@smooth", C / lambda_ * (1 - 2 * sp.sqrt(lambda_ / H)), {eta: 0, n: sp.oo})
+    proof.at_most("and on α-smooth losses less", lambda: enough, both)
 
 
 @derivation("tsybakov/thm-1@phases", FREE, also=("tsybakov/thm-1@corrected",))

@@ -91,6 +91,7 @@ thm_2_every_loss = thm_2.as_read(
     "call per unit of radius, the expected excess is at most 4(2a)^{θ/(θ−1)}λ^{−1/(θ−1)} for 2D^{1−θ}a <= λ <= "
     "2^{(θ−1)m}·2D^{1−θ}a.",
     origin="ours",
+    order=growth(R_2k * tau(sp.log(n))),
     explicit=4 * growth(2 * CALL),
     assumptions=(sp.Ge(theta, 2), sp.Ge(k, 2)),
     quantity="excess risk, as corrected",
@@ -147,12 +148,17 @@ def halving_balls(proof: Proof) -> None:
         lambda: lambda_ * radius ** (theta - 1),
         2 ** (theta - 1) * 2 * a,
     )
+    i = sp.Symbol("i", integer=True, positive=True)
+    later = proof.equal(
+        "calls after e* start within R_{e*} and halve it", lambda: sp.Sum(2 * radius * a / 2**i, (i, 1, sp.oo)),
+        2 * radius * a,
+    )  # fmt: skip
     excess = proof.equal(
-        "e* adds 2aR_{e*}/2 and so do all later calls together (lem-4)",
-        lambda: 2 * a * radius,
-        4 * a * (2 * a / lambda_) ** (1 / (theta - 1)),
+        "call e* adds R_{e*-1}a = 2R_{e*}a (lem-4)",
+        lambda: 2 * radius * a + later,
+        8 * a * (2 * a / lambda_) ** (1 / (theta - 1)),
     )
-    proof.concludes("tsybakov/thm-2@derived", excess, where={theta: 1 + x}, looser=True)
+    proof.concludes("tsybakov/thm-2@derived", excess, where={theta: 1 + x})
     error = R_2k * (1 / sp.sqrt(n) + (sp.sqrt(d * ell) / (epsilon * n)) ** ((k - 1) / k))
     proof.concludes("tsybakov/thm-2@phases", settled(error), where=LOGS, looser=True)
 

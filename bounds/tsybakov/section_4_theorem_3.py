@@ -98,6 +98,7 @@ thm_3_every_loss = thm_3.as_read(
     "4(2a')^{θ/(θ−1)}λ^{−1/(θ−1)} with probability 1 − β, a' = am/β and a the error of a call per unit of radius, for "
     "2D^{1−θ}a' <= λ <= 2^{(θ−1)m}·2D^{1−θ}a'.",
     origin="ours",
+    order=growth(R_2k * tau(sp.log(n)) / beta),
     explicit=4 * growth(2 * CALL * m / beta),
     assumptions=(sp.Gt(theta, 1), sp.Ge(k, 2)),
     quantity="excess risk, as corrected",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sympy as sp
 
 from dpcheck.asymptotics import Regime
-from dpcheck.derivations import Proof, derivation
+from dpcheck.derivations import Proof, derivation, finding
 from dpcheck.symbols import (
     C,
     D,
@@ -244,7 +244,8 @@ thm_7 = claim(
     assumptions=(SHUFFLED_RANGE, sp.Ge(k, 2), sp.Gt(theta, 1)),
     about=("tsybakov/alg-7",),
     grade="proof gap",
-    remark="'As Theorem 3', and so with its gap (S8); the noise condition is missing among the hypotheses.",
+    remark="'As Theorem 3', and so with its gap (S8): about log log n calls shrink the radius by a power of log n, and "
+    "leave the exponent 1 of τ (`@phases`, measured). The noise condition is missing among the hypotheses.",
 )
 
 thm_7_phases = thm_7.as_read(
@@ -370,3 +371,49 @@ def placed_calls_on_halving_balls(proof: Proof) -> None:
     per_radius = proof.equal("per unit of radius", lambda: on_ball / radius, 2 * CONSTANTS)
     excess = settled_on_balls(proof, radius, call)
     proof.concludes("tsybakov/thm-7@corrected", excess.subs(call, per_radius), where={theta: 1 + x})
+
+
+POWER = (k - 1) / k
+shuffled = claim(
+    "tsybakov/thm-6@range",
+    "Theorem 6 in its own range of ε",
+    "Theorem 6 is private for ε ≤ √(ln(n/δ)/n). There, for δ ≤ 1/n, its private term is at least (d/2)^{(k−1)/(2k)} "
+    "n^{1/(2k)} times its statistical term 1/√n: for no finite k does it, or Theorem 7, reach the non-private rate.",
+    kind="theorem",
+    section="6",
+    origin="ours",
+    quantity="private over statistical term",
+    relation=">=",
+    explicit=(d / 2) ** (POWER / 2) * n ** (1 / (2 * k)),
+    assumptions=(sp.Le(delta, 1 / n), sp.Le(epsilon, sp.sqrt(sp.log(n / delta) / n)), sp.Ge(k, 2)),
+    about=("tsybakov/alg-6",),
+)
+shuffled_found = finding(
+    "tsybakov/thm-6@range",
+    "Shuffling is proved private for ε ≤ √(ln(n/δ)/n) only, and there the private term exceeds the statistical one by "
+    "n^{1/(2k)}: 'without a Lipschitz condition' never means at the non-private rate.",
+)
+
+
+@derivation("tsybakov/thm-6@range")
+def statistical_term_is_never_seen(proof: Proof) -> None:
+    """The private term at the largest ε, over 1/√n."""
+    log, t, x = sp.symbols("log t x", positive=True)
+    private = (sp.sqrt(d * LOG) / (epsilon * n)) ** POWER
+    largest = sp.sqrt(log / n)
+    proof.at_most(
+        "the private term falls in ε, so it is least at the largest one",
+        private.subs(epsilon, largest),
+        private,
+        {epsilon: largest / (1 + t), k: 1 + x},
+    )
+    least = proof.equal(
+        "at ε = √(log/n), log = ln(n/δ), times √n",
+        lambda: sp.sqrt(n) * private.xreplace({epsilon: largest}),
+        (d * LOG / log) ** (POWER / 2) * n ** (1 / (2 * k)),
+    )
+    proof.assumes("tsybakov/thm-6@range", delta, 1 / n)
+    proof.at_most("ln(n/δ) ≤ 2 ln(1/δ) for δ ≤ 1/n", sp.log(n / delta), 2 * LOG, {delta: 1 / (n * (1 + t))})
+    worst = least.subs(log, 2 * LOG)
+    proof.at_most("so the ratio is least where log is largest", worst, least, {log: 2 * LOG / (1 + t), k: 1 + x})
+    proof.concludes("tsybakov/thm-6@range", worst)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sympy as sp
 
-from dpcheck.derivations import Proof, derivation
+from dpcheck.asymptotics import Regime
+from dpcheck.derivations import Proof, derivation, finding
 from dpcheck.symbols import C, D, H, L, T, d, delta, epsilon, eta, index, last, m, n, q, tau
 
 from ._paper import (
@@ -193,3 +194,47 @@ def smoothness_allowed(proof: Proof) -> None:
     own = L / D * sp.sqrt(d * m * n * epsilon)
     theirs = proof.argues("BS23's linear time needs", "β", "<=", BS23_SMOOTHNESS)
     proof.concludes("user_level/claim-2-2", own / theirs)
+
+
+linear_time = claim(
+    "user_level/thm-2-1@dominated",
+    "Theorem 2.1 against group privacy",
+    "For m ≤ n and ε ≤ 1 the rate of Theorem 2.1 is nowhere below that of group privacy on a linear-time item-level "
+    "algorithm (footnote 3): its private term is √(n/m) times as large. So is all that [BS23] cover, m ≤ d/ε² ≤ n. "
+    "With the rate that its proof gives, √(d/(nmε)), the border is m = εn.",
+    kind="theorem",
+    section="1, 2",
+    origin="ours",
+    quantity="private term over that of group privacy",
+    relation="=",
+    explicit=sp.sqrt(n / m),
+    about=("user_level/alg-1", "user_level/proc-group-privacy"),
+)
+linear_time_found = finding(
+    "user_level/thm-2-1@dominated",
+    "The linear-time algorithm with 'state-of-the-art excess risk' is dominated by group privacy, which is as fast, "
+    "whenever there are no more samples a user than users (m ≤ n; m ≤ εn by the rate that its proof gives).",
+)
+
+
+@derivation(
+    "user_level/thm-2-1@dominated",
+    Regime(base=None, others="free", where=[m <= n, epsilon <= 1, d >= 1, m >= 1, delta <= 1 / n]),
+)
+def group_privacy_is_ahead(proof: Proof) -> None:
+    """Both terms of group privacy are below those of Theorem 2.1 once m ≤ n."""
+    printed = proof.uses("user_level/thm-2-1", LINEAR_TIME)
+    logarithm = sp.log(1 / delta)
+    trivial = D * L * (1 / sp.sqrt(n * m) + sp.sqrt(d * logarithm) / (epsilon * n))
+    proof.uses(
+        "user_level/proc-group-privacy", trivial, {sp.exp(epsilon): 1, sp.log(m / delta): logarithm}, as_order=True
+    )
+    proof.order_at_most("for m ≤ n", trivial, printed)
+    private = D * L * sp.sqrt(d * logarithm)
+    ratio = proof.equal(
+        "the private terms", lambda: private / (epsilon * sp.sqrt(n * m)) / (private / (epsilon * n)), sp.sqrt(n / m)
+    )
+    proved = proof.uses("user_level/thm-2-1@derived", D * L * sp.sqrt(d / (n * m * epsilon)), as_order=True)
+    less = Regime(base=None, others="free", where=[m <= epsilon * n, epsilon <= 1, d >= 1, m >= 1, delta <= 1 / n])
+    proof.order_at_most("what the proof gives, for m ≤ εn, without logs", trivial.subs(logarithm, 1), proved, less)
+    proof.concludes("user_level/thm-2-1@dominated", ratio)

@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-import scipy
+import scipy  # `scipy.optimize` takes a quarter of a second: loaded on first use
 from numpy.typing import NDArray
 
+from dpcheck import numerics
 from dpcheck.errors import InvalidInput
 from dpcheck.privacy import pure_to_zcdp
 
@@ -64,8 +65,7 @@ def _best_order(objective: Callable[[float], float], orders: Array) -> float:
     low, high = (math.log(float(orders[i]) - 1) for i in (max(0, best - 1), min(len(orders) - 1, best + 1)))
     if low == high:
         return float(values[best])
-    optimum = scipy.optimize.minimize_scalar(lambda u: objective(1 + math.exp(u)), bounds=(low, high), method="bounded")
-    return min(float(values[best]), float(optimum.fun))
+    return min(float(values[best]), numerics.least_value(lambda u: objective(1 + math.exp(u)), low, high))
 
 
 def curve_to_epsilon(curve: RenyiCurve, delta: float, orders: Array | None = None) -> float:

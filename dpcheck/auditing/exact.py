@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import scipy
@@ -82,8 +82,15 @@ def _law(name: str, values: Any) -> Array:
     return p
 
 
+@runtime_checkable
+class _Continuous(Protocol):
+    """A law as SciPy has it."""
+
+    def logpdf(self, x: float) -> Any: ...
+
+
 def _density(law: Any) -> LogDensity | None:
-    if hasattr(law, "logpdf"):
+    if isinstance(law, _Continuous):
         return lambda x: float(law.logpdf(x))
     return law if callable(law) else None
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,13 @@ def mechanism_name(mechanism: Any) -> str:
         called = [n for n in inner.__code__.co_names if callable(inner.__globals__.get(n))]
         return called[0] if called else "the mechanism"
     return str(name)
+
+
+@runtime_checkable
+class RunsOnce(Protocol):
+    """A mechanism that knows the function of (data, rng) it was made from."""
+
+    runs_once: Callable[[Any, np.random.Generator], Any]
 
 
 def vectorize(function: Callable[[Any, np.random.Generator], Any]) -> Mechanism:

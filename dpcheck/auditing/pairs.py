@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpcheck import seeds
+from dpcheck.auditing.anytime import CURVE_DELTA
 from dpcheck.auditing.audit import audit
 from dpcheck.auditing.handing import handed
 from dpcheck.errors import InvalidInput
-from dpcheck.privacy import Guarantee
+from dpcheck.privacy import ApproxDP, Guarantee
 
 Array = NDArray[np.float64]
 Pair = tuple[Array, Array]
@@ -83,7 +84,7 @@ def search_pair(
         tried += len(new)
         ranked = _ranked([*kept, *new], weigh, trials * 4**number)
     excess, (why, (data, neighbour)) = ranked[0]
-    at = claim.epsilon_at(getattr(claim, "delta", 1e-5))
+    at = claim.epsilon_at(claim.delta if isinstance(claim, ApproxDP) else CURVE_DELTA)
     return FoundPair(data, neighbour, max(0.0, excess + at), tried, spent, why)
 
 

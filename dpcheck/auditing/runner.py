@@ -12,7 +12,7 @@ import numpy as np
 
 from dpcheck import seeds
 from dpcheck.auditing.handing import CURE, Handed, writes
-from dpcheck.auditing.mechanisms import Encoder, Mechanism, Outputs, gathered, join
+from dpcheck.auditing.mechanisms import Encoder, Mechanism, Outputs, RunsOnce, gathered, join
 from dpcheck.errors import MechanismError
 
 BLOCKS = 32
@@ -57,7 +57,7 @@ class Runner:
         self.encoder, self.chunk = encoder, chunk
         self.seconds = 0.0
         self._inputs = [Handed(name, values) for name, values in zip(NAMES, pair, strict=True)]
-        self._once: Callable[..., Any] | None = getattr(mechanism, "runs_once", None)
+        self._once = mechanism.runs_once if isinstance(mechanism, RunsOnce) else None
 
     def outputs(self, side: int, trials: int, *key: Any) -> Outputs:
         """One call: `trials` outputs on side 0 (data) or 1 (neighbour), from the stream of (seed, key, side)."""

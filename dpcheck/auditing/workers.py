@@ -31,7 +31,7 @@ import numpy as np
 from dpcheck import processes, seeds
 from dpcheck.auditing.handing import Handed
 from dpcheck.auditing.identity import _libraries
-from dpcheck.auditing.mechanisms import Mechanism, as_array, gathered, mechanism_name
+from dpcheck.auditing.mechanisms import Mechanism, RunsOnce, as_array, gathered, mechanism_name
 from dpcheck.errors import InvalidInput, MechanismError
 
 PIECES = 32
@@ -95,7 +95,7 @@ class InWorkers:
         place = self._pool.place_of(data)
         pieces = [_Piece(place, high << 63 | low, number, few) for number, few in enumerate(sizes)]
         found = self._pool.run(pieces)
-        if hasattr(self.mechanism, "runs_once"):
+        if isinstance(self.mechanism, RunsOnce):
             return gathered([output for outputs in found for output in outputs])
         return _end_to_end(found, sizes)
 
@@ -420,11 +420,10 @@ def _sendable(found: list[Any]) -> list[Any]:
 
 def _run(mechanism: Any, given: Handed, piece: _Piece, name: str) -> Any:
     rng = seeds.stream(piece.seed, "piece", piece.number)
-    once = getattr(mechanism, "runs_once", None)
     onces = (
-        mechanism(given.make(), rng, piece.trials)
-        if once is None
-        else [once(given.make(), rng) for _ in range(piece.trials)]
+        [mechanism.runs_once(given.make(), rng) for _ in range(piece.trials)]
+        if isinstance(mechanism, RunsOnce)
+        else mechanism(given.make(), rng, piece.trials)
     )
     given.check(name)
     return list(onces) if isinstance(onces, Iterator) else onces

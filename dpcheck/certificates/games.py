@@ -8,15 +8,20 @@ allow is then the exact value over all private decoders; what the counts of a si
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import comb
+
+import sympy as sp
 
 from dpcheck.certificates.runs import StatementRun, run, words_of
 
 Lines = list[str]
 Counts = tuple[int, ...]
+Spent = tuple[str, str]
+"""The names of e^epsilon and of delta, which is empty where there is none."""
 
 
 def all_counts(laws: int, records: int) -> Iterator[Counts]:
@@ -53,7 +58,21 @@ def _hit(n: int) -> Lines:
     return lines
 
 
-def packing(N: int, n: int, approximate: bool = False) -> Lines:
+def _private(answers: Sequence[tuple[int, str, str]], E: str, delta: str, name: str) -> Iterator[str]:
+    """That all sets of answers, each as often as is said, are at most e^epsilon = E times as likely, and delta more."""
+    over: list[str] = []
+    for often, here, there in answers:
+        if not delta:
+            yield f"assume {here} <= {E}*{there}"
+            continue
+        extra = f"{name}_{len(over)}"
+        yield from (f"{extra} = number()", f"assume 0 <= {extra}", f"assume {here} - {E}*{there} <= {extra}")
+        over.append(f"{often}*{extra}")
+    if delta:
+        yield f"assume {' + '.join(over)} <= {delta}"
+
+
+def packing(N: int, n: int, spent: Sequence[Spent] = (("E", ""),)) -> Lines:
     """Every decoder of n records that is private at e^epsilon = E (with delta, where it is said) on all data sets: its
     error, averaged over N laws, with a minus sign."""
     lines = _hit(n)
@@ -73,27 +92,25 @@ def packing(N: int, n: int, approximate: bool = False) -> Lines:
             if (key := tuple(pairs)) in seen:
                 continue
             seen.add(key)
-            spent: list[str] = []
-            for pair in sorted(set(pairs)):
-                here, there = _name(counts, pair[0]), _name(other, pair[1])
-                if not approximate:
-                    lines.append(f"assume {here} <= E*{there}")
-                    continue
-                extra = f"t{len(seen)}_{len(spent)}"
-                lines += [f"{extra} = number()", f"assume 0 <= {extra}", f"assume {here} - E*{there} <= {extra}"]
-                spent.append(f"{pairs.count(pair)}*{extra}")
-            lines += [f"assume {' + '.join(spent)} <= delta"] if spent else []
+            answers = [
+                (pairs.count(pair), _name(counts, pair[0]), _name(other, pair[1])) for pair in sorted(set(pairs))
+            ]
+            for E, delta in spent:
+                lines += _private(answers, E, delta, f"t{len(seen)}{E[1:]}")
     hits = " + ".join(f"w{j}*{_name((j, *[0] * (N - 1)), j)}" for j in range(n + 1))
     return [*dict.fromkeys(lines), f"bound {hits} - 1"]
 
 
-def chain(N: int, n: int) -> Lines:
-    """Every decoder of n records that is private at e^epsilon = E on data sets that name one law only: its error,
-    averaged over N laws, with a minus sign, which no decoder that is private on all data sets exceeds."""
+def chain(N: int, n: int, delta: str = "") -> Lines:
+    """Every decoder of n records that is private at e^epsilon = E (with delta, where it is said) on data sets that name
+    one law only: its error, averaged over N laws, with a minus sign, which no decoder that is private on all data sets
+    exceeds."""
     lines = [*_hit(n), f"m0 = one/{N}", f"u0 = one/{N}"]
     for j in range(1, n + 1):
         lines += [f"m{j} = number()", f"u{j} = (one - m{j})/{N - 1}", f"assume 0 <= m{j}", f"assume 0 <= u{j}"]
-        lines += [f"assume {x}{j} <= E*{x}{j - 1}" for x in "mu"] + [f"assume {x}{j - 1} <= E*{x}{j}" for x in "mu"]
+        for here, there in ((j, j - 1), (j - 1, j)):
+            answers = [(1, f"m{here}", f"m{there}"), (N - 1, f"u{here}", f"u{there}")]
+            lines += _private(answers, "E", delta, f"t{here}_{there}")
     return [*lines, "bound " + " + ".join(f"w{j}*m{j}" for j in range(n + 1)) + " - 1"]
 
 
@@ -103,46 +120,81 @@ def exponential_error(N: int, n: int, p: Fraction, root: Fraction) -> Fraction:
     return 1 - Fraction(hits)
 
 
+def reached(game: StatementRun) -> Fraction:
+    """The error of the exponential decoder that is as private as a game asks, of (N, n, p) in the game's `at`."""
+    at = {name: sp.sympify(str(value), rational=True) for name, value in game.at.items()}
+    size, records = int(at["N" if "rho" in at else "V"]), int(at["n"])
+    root = math.exp(math.sqrt(2 * at["rho"])) if "rho" in at else math.sqrt(game.rationals["E"])  # eps²/8-zCDP
+    below = Fraction(math.floor(1000 * root), 1000)
+    return exponential_error(size, records, game.rationals["p"], below)
+
+
+def _said(**numbers: object) -> str:
+    return ", ".join(f"{name.replace('E', 'e^eps')} = {value}" for name, value in numbers.items() if value)
+
+
 def _exact(N: int, n: int, p: str, E: str, delta: str = "") -> StatementRun:
-    said = f"N = {N}, n = {n}, p = {p}, e^eps = {E}" + (f", delta = {delta}" if delta else "")
-    return run(
-        packing,
-        said,
-        {"N": N, "n": n, "approximate": bool(delta)},
-        {"p": p, "E": E, **({"delta": delta} if delta else {})},
-        at={"V": N, "n": n, "p": p, "epsilon": f"log({E})"},
-        lower=True,
-        attained=True,
-    )
+    given = {"p": p, "E": E, **({"delta": delta} if delta else {})}
+    said, at = _said(N=N, n=n, **given), {"V": N, "n": n, "p": p, "epsilon": f"log({E})", "delta": delta or 0}
+    shape = {"N": N, "n": n, "spent": (("E", "delta" if delta else ""),)}
+    return run(packing, said, shape, given, at=at, lower=True, attained=True)
 
 
-def _bracket(N: int, n: int, p: str, E: str) -> StatementRun:
-    return run(
-        chain,
-        f"N = {N}, n = {n}, p = {p}, e^eps = {E}, from below",
-        {"N": N, "n": n},
-        {"p": p, "E": E},
-        at={"V": N, "n": n, "p": p, "epsilon": f"log({E})"},
-        lower=True,
-    )
+def _bracket(N: int, n: int, p: str, E: str, delta: str = "") -> StatementRun:
+    given = {"p": p, "E": E, **({"delta": delta} if delta else {})}
+    said, at = _said(N=N, n=n, **given), {"V": N, "n": n, "p": p, "epsilon": f"log({E})", "delta": delta or 0}
+    shape = {"N": N, "n": n, "delta": "delta" if delta else ""}
+    return run(chain, f"{said}, from below", shape, given, at=at, lower=True)
 
 
-def _two_points(n: int, named: int, E: str) -> StatementRun:
-    """The laws of theorem G.6 in one dimension, at p = log(1/(2 zeta))/(n eps): a wrong sign costs what it claims."""
-    zeta = str(1 / (2 * Fraction(E) ** named))
-    said = f"two points, n = {n}, zeta = {zeta}, e^eps = {E}: the error, as the text has it"
-    numbers = {"p": str(Fraction(named, n)), "E": E, "zeta": zeta}
-    return run(packing, said, {"N": 2, "n": n}, numbers, display="zeta", lower=True, attained=True)
+def _two_points(n: int, named: int, E: str, delta: str = "") -> StatementRun:
+    """The laws of theorem G.6 in one dimension, at the printed p: a wrong sign costs what it claims."""
+    kappa = Fraction(delta or 0) / (Fraction(E) - 1)
+    zeta = (Fraction(1, 2) + kappa) / Fraction(E) ** named - kappa
+    numbers = {"p": str(Fraction(named, n)), "E": E, "zeta": str(zeta), **({"delta": delta} if delta else {})}
+    said = _said(n=n, zeta=zeta, E=E, delta=delta)
+    shape = {"N": 2, "n": n, "spent": (("E", "delta" if delta else ""),)}
+    said = f"two points, {said}: the error, as the text has it"
+    return run(packing, said, shape, numbers, display="zeta", lower=True, attained=True)
 
 
 def _four_directions(n: int, p: str, E: str, zeta: str) -> StatementRun:
     """The laws of theorem G.6 in the plane, V = {±e_1, ±e_2}: two of them have no answer in common whose excess is
     below (2 − √2)/4 times D‖mean‖ for both, so that an answer as good as that names its law."""
-    said = f"four directions, n = {n}, p = {p}, zeta = {zeta}, e^eps = {E}: the error, as the text has it"
+    return _named_by_answers(_four_directions, n, p, E, zeta)
+
+
+def _four_means(n: int, p: str, E: str, zeta: str) -> StatementRun:
+    """The laws of proposition G.4 in the plane, V = {±e_1, ±e_2}: no two means are closer than √2‖mean‖, so that an
+    estimate with a squared error below half of ‖mean‖² names its law."""
+    return _named_by_answers(_four_means, n, p, E, zeta)
+
+
+def _named_by_answers(why: Callable[..., StatementRun], n: int, p: str, E: str, zeta: str) -> StatementRun:
+    said = f"four directions, {_said(n=n, p=p, zeta=zeta, E=E)}: the error, as the text has it"
     numbers = {"p": p, "E": E, "zeta": zeta}
     made = run(packing, said, {"N": 4, "n": n}, numbers, display="zeta", lower=True, attained=True)
-    return replace(made, words=f"{made.words} {words_of(_four_directions)}")
+    return replace(made, words=f"{made.words} {words_of(why)}")
 
+
+def _concentrated(N: int, n: int, p: str, share: int, spent: dict[str, str]) -> StatementRun:
+    """Every rho-zCDP test is private at each of these e^epsilon with its delta (rounded up), so that its error is no
+    smaller; rho = log(2)/share, and a test that errs costs a = 1."""
+    given = {"p": p}
+    for i, (E, delta) in enumerate(spent.items(), start=1):
+        given |= {f"E{i}": E, f"delta{i}": delta}
+    names = tuple((f"E{i}", f"delta{i}") for i in range(1, len(spent) + 1))
+    at = {"N": N, "n": n, "p": p, "rho": f"log(2)/{share}", "a": 1}
+    said = f"{_said(N=N, n=n, p=p)}, rho = log(2)/{share}, from below"
+    made = run(packing, said, {"N": N, "n": n, "spent": names}, given, at=at, lower=True)
+    return replace(made, words=f"{made.words} {words_of(_concentrated)}")
+
+
+ZCDP = {
+    20: {"5/4": "31/500", "3/2": "1/50", "2": "19/12500"},
+    40: {"5/4": "1/40", "3/2": "33/10000", "2": "1/40000"},
+}
+"""k -> e^epsilon -> delta, no less than the one that log(2)/k-zCDP implies."""
 
 GAMES: dict[str, tuple[StatementRun, ...]] = {
     "pure_heavy_tails/fact-bd14": (
@@ -151,11 +203,19 @@ GAMES: dict[str, tuple[StatementRun, ...]] = {
         _exact(4, 4, "1/2", "2"),
         _exact(4, 6, "1/3", "3/2"),
         _exact(8, 4, "1/2", "2"),
-        _exact(2, 4, "1/2", "2", delta="1/100"),
-        _exact(4, 4, "1/2", "2", delta="1/100"),
         _bracket(4, 20, "1/10", "4"),
         _bracket(16, 20, "1/10", "4"),
         _bracket(256, 30, "1/10", "4"),
+    ),
+    "pure_heavy_tails/fact-bd14@approximate": (
+        _exact(2, 4, "1/2", "2", delta="1/100"),
+        _exact(2, 6, "1/3", "2", delta="1/100"),
+        _exact(4, 4, "1/2", "2", delta="1/100"),
+        _exact(4, 5, "1/3", "3/2", delta="1/1000"),
+        _exact(8, 4, "1/2", "2", delta="1/100"),
+        _bracket(4, 20, "1/10", "4", delta="1/1000"),
+        _bracket(16, 20, "1/10", "4", delta="1/100000"),
+        _bracket(256, 30, "1/10", "4", delta="1/100000"),
     ),
     "pure_heavy_tails/thm-g-6@corrected": (
         _two_points(2, 1, "2"),
@@ -163,11 +223,29 @@ GAMES: dict[str, tuple[StatementRun, ...]] = {
         _two_points(6, 2, "3/2"),
         _two_points(8, 4, "5/4"),
     ),
+    "pure_heavy_tails/thm-g-6@approximate": (
+        _two_points(2, 1, "2", delta="1/100"),
+        _two_points(4, 2, "2", delta="1/100"),
+        _two_points(6, 2, "3/2", delta="1/1000"),
+        _two_points(8, 4, "5/4", delta="1/100"),
+    ),
+    "pure_heavy_tails/prop-g-4@derived": (
+        _four_means(4, "1", "2", "1/8"),
+        _four_means(6, "37/40", "2", "1/8"),
+        _four_means(6, "1", "3/2", "1/4"),
+        _four_means(8, "31/40", "3/2", "1/4"),
+    ),
     "pure_heavy_tails/thm-g-6@derived": (
         _four_directions(4, "1", "2", "1/8"),
         _four_directions(6, "37/40", "2", "1/8"),
         _four_directions(6, "1", "3/2", "1/4"),
         _four_directions(8, "31/40", "3/2", "1/4"),
+    ),
+    "tsybakov/lem-5@corrected": (
+        _concentrated(4, 4, "1/2", 20, ZCDP[20]),
+        _concentrated(4, 4, "1/2", 40, ZCDP[40]),
+        _concentrated(8, 4, "1/2", 20, ZCDP[20]),
+        _concentrated(16, 4, "1/2", 40, ZCDP[40]),
     ),
 }
 """Label -> the games that it loses."""

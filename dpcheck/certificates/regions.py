@@ -232,6 +232,25 @@ def _drifts(claims: Claims) -> Margin:
     return lambda y: evaluated(pull, {"y": y}) - arb(Fraction(9, 50))
 
 
+def _parts(claims: Claims) -> Margin:
+    """1 less sy/f(y) of the losses of `tsybakov/rem-2@attained`, with the factor y cancelled.
+
+    f(y) = (s/2)((3 − y)/N₋ − (3 + y)/N₊) with N±² = 4s²(2 ± y) + (1 ± y)²; the difference of the squares of (3 − y)N₊
+    and (3 + y)N₋ is 8y(3 − y²)(1 − s²).
+    """
+    if claims("tsybakov/rem-2@attained").relation != ">=":
+        raise InvalidInput("tsybakov/rem-2@attained is to be a movement from below")
+
+    def length(square: Any) -> Any:
+        return square.sqrt() if square > 0 else hull(_flint().arb(0), square.upper().sqrt())
+
+    def margin(y: Any, s: Any) -> Any:
+        plus, minus = (length(4 * s**2 * (2 + sign * y) + (1 + sign * y) ** 2) for sign in (1, -1))
+        return 1 - plus * minus * ((3 - y) * plus + (3 + y) * minus) / (4 * (3 - y**2) * (1 - s**2))
+
+    return margin
+
+
 REGIONS: tuple[Region, ...] = (
     Region(
         "lp_spaces/lem-2@corrected",
@@ -256,6 +275,12 @@ REGIONS: tuple[Region, ...] = (
         "psi(y) >= 9y/50 for 0 <= y <= 1",
         {"y": ("0", "1")},
         _drifts,
+    ),
+    Region(
+        "tsybakov/rem-2@attained",
+        "f(y) >= s y for 0 <= y <= 1, 0 <= s <= 1/5",
+        {"y": ("0", "1"), "s": ("0", "1/5")},
+        _parts,
     ),
 )
 """What is certified on a region."""

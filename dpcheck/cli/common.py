@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 
 from dpcheck.cli.signals import stoppable
+from dpcheck.cli.silence import doing, never_silent
 from dpcheck.errors import DpcheckError, Unreadable, WitnessRejected
 from dpcheck.foreign import plain
 
@@ -58,7 +59,7 @@ class Dpcheck(click.Group):
     def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
         if not standalone_mode:
             return super().main(*args, standalone_mode=False, **extra)  # type: ignore[call-overload]
-        with stoppable() as came:
+        with stoppable() as came, never_silent():
             code = self._code(*args, **extra)
         if came and code == Exit.INTERRUPTED:
             code = 128 + came[0]
@@ -97,6 +98,11 @@ class Dpcheck(click.Group):
         except Exception as error:
             code = _bug(error)
         return code
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        name, command, rest = super().resolve_command(ctx, args)
+        doing(name or "")
+        return name, command, rest
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)

@@ -30,6 +30,7 @@ from dpcheck.cli.common import (
     table,
     witness_path,
 )
+from dpcheck.cli.silence import doing
 from dpcheck.errors import InvalidInput, UnknownLabel
 
 if TYPE_CHECKING:
@@ -403,6 +404,7 @@ def report_command(
     from dpcheck.engine.mutate.table import NAME, Table
     from dpcheck.engine.narrowing import narrowed
 
+    doing("report, collecting statements and checks")
     catalogue = catalogue_of(root, also)
     if unknown := [key for key in only if key not in catalogue.papers]:
         raise UnknownLabel(unknown[0], catalogue.papers)
@@ -415,6 +417,7 @@ def report_command(
     folder = Path(out) if out else usual
     if folder.exists() and not folder.is_dir():
         raise InvalidInput(f"{folder} is a file; --out takes a folder")
+    doing("report, verifying the witnesses of records")
     results = results_of(catalogue, store, folder / "records.jsonl", *catalogue.layout.records, anew=True)
     chosen = {check: result for check, result in results.items() if check in catalogue.checks}
     records = [result.record for result in chosen.values()]
@@ -422,6 +425,7 @@ def report_command(
     earlier = {check: result.earlier for check, result in chosen.items() if result.earlier is not None}
     kept = {"records.jsonl": jsonl([*records, *earlier.values()])}
     mutants = Table.read(catalogue.layout.committed.parent / NAME)
+    doing(f"report, drawing what {count(len(records), 'verdict')} rest on")
     written = report.write(catalogue, records, folder, stale=stale, earlier=earlier, last=kept, mutants=mutants)
     click.echo(f"{_of(records, len(catalogue.checks))} · {count(len(written), 'file')} in {shown(folder.resolve())}")
     if stale:

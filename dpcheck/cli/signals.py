@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator
 from types import FrameType
 
-AT_ONCE = b"dpcheck: stopped at once; what was finished is kept\n"
+AT_ONCE = b"\ndpcheck: stopped at once; what was finished is kept\n"
 
 
 @contextlib.contextmanager

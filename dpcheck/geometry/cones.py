@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Protocol
 
@@ -15,7 +16,11 @@ from dpcheck.geometry.projections import project_l2, within
 from dpcheck.geometry.sets import Mask, Supported, check_radius
 from dpcheck.interfaces import Array
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(400)
+
+@functools.cache
+def _quadrature() -> tuple[Array, Array]:
+    """Nodes and weights of Gauss and Legendre on [-1, 1]."""
+    return np.polynomial.legendre.leggauss(400)
 
 
 class Cone(Protocol):
@@ -107,12 +112,13 @@ class SecondOrderCone:
         half = math.atan(self.slope)
         edges = np.array([0.0, half, min(math.pi, half + math.pi / 2)])
         middle, reach = (edges[1:] + edges[:-1]) / 2, np.diff(edges) / 2
-        angle = middle[:, None] + reach[:, None] * _NODES
+        nodes, weights = _quadrature()
+        angle = middle[:, None] + reach[:, None] * nodes
         kept = np.where(angle <= half, 1.0, np.cos(np.maximum(angle - half, 0.0)))
         # log of sin^(d-2), scaled by its integral over [0, pi].
         log_total = 0.5 * math.log(math.pi) + math.lgamma((self.d - 1) / 2) - math.lgamma(self.d / 2)
         density = np.exp((self.d - 2) * np.log(np.maximum(np.sin(angle), 1e-300)) - log_total)
-        return widths.expected_length(self.d) * float((reach[:, None] * _WEIGHTS * kept * density).sum())
+        return widths.expected_length(self.d) * float((reach[:, None] * weights * kept * density).sum())
 
 
 class GeneratedCone:

@@ -128,7 +128,7 @@ def expectation(
     numbers: dict[str, float | int | str | bool] = {"mean": mean, "se": se, "bound": bound, "trials": len(r)}
     against = refute_mean(r, bound, failure_probability)
     numbers["log e-value"] = against.log_e_value
-    numbers |= _room(r, bound, limit)
+    numbers |= _room(r, limit)
     upper, rule = _upper(r, bound, failure_probability, limit, variance, seed)
     shown = upper if math.isfinite(upper) and limit is None else None  # a bet tells "below the bound", and no more
     if shown is not None:
@@ -149,19 +149,19 @@ def expectation(
     return undecided(f"{said}, over {len(r):,} trials; neither beaten nor met by {rule}", "sampled", **fields)
 
 
-def _room(r: Array, bound: float, limit: float | None) -> dict[str, float | bool]:
-    """The limit, and whether the bound is vacuous."""
+def _room(r: Array, limit: float | None) -> dict[str, float]:
+    """The limit, for the table."""
     if limit is None:
         return {}
     if float(r.max()) > limit * (1 + 1e-9):
         raise InvalidInput(f"a trial reached {float(r.max())!r}, above the limit {limit!r} that R never exceeds")
-    return {"limit": limit, "vacuous": bool(bound >= limit)}
+    return {"limit": limit}
 
 
 def _vacuous(said: str, bound: float, limit: float, quantity: str, fields: dict[str, Any]) -> Verdict:
     """A bound that no measurement could break is not met by one either."""
     reason = f"the bound {bound:.4g} is vacuous at this size: no {quantity} exceeds {limit:.4g}; {said}"
-    return undecided(reason, "sampled", **fields)
+    return undecided(reason, "sampled", vacuous=True, **fields)
 
 
 def _upper(
@@ -222,7 +222,7 @@ def high_probability(
         "beta": beta,
         "quantile": typical,
         "bound": bound,
-        **_room(r, bound, limit),
+        **_room(r, limit),
     }
     point = [] if x is None else [Point(x=x, value=typical, series=series, bound=bound)]
     fields: dict[str, Any] = {"failure_probability": failure_probability, "numbers": numbers, "points": point}

@@ -13,7 +13,7 @@ from dpcheck.asymptotics import Comparison, Regime, compare, verify
 from dpcheck.errors import InvalidInput
 from dpcheck.harness.relations import judged
 from dpcheck.interfaces import Array
-from dpcheck.verdicts import Outcome, Verdict, holds, refuted, undecided
+from dpcheck.verdicts import Outcome, Verdict, differs, holds, refuted, undecided
 
 
 def proved(zero: Mapping[str, sp.Expr], signs: Mapping[str, sp.Expr] | None = None) -> Verdict:
@@ -101,9 +101,14 @@ def where_proved(proof: Verdict, words: str) -> str:
 def agree(
     values: Sequence[float] | Array, wanted: Sequence[float] | Array, what: str, tolerance: float = 1e-9
 ) -> Verdict:
-    """Judges that two lists of exactly computed numbers are equal up to a relative rounding, entry by entry."""
+    """Judges that two lists of exactly computed numbers are equal up to a relative rounding, entry by entry.
+
+    A value that is not finite differs from every number that is wanted.
+    """
     a, b = np.asarray(values, dtype=float), np.asarray(wanted, dtype=float)
-    if a.shape != b.shape or a.size == 0 or not (np.isfinite(a).all() and np.isfinite(b).all()):
+    if a.shape == b.shape and a.size and np.isfinite(b).all() and not np.isfinite(a).all():
+        return differs(f"{what}: {int((~np.isfinite(a)).sum())} of {a.size} values are not finite")
+    if a.shape != b.shape or a.size == 0 or not np.isfinite(b).all():
         raise InvalidInput(f"{what}: needs two lists of one shape, not empty and finite, got {a.shape} and {b.shape}")
     off = np.abs(a - b) / np.maximum(np.maximum(np.abs(a), np.abs(b)), 1e-300)
     worst = int(off.argmax())

@@ -5,11 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import pytest
 
 ASSERTION = "assert_private"
+
+
+@runtime_checkable
+class Declaring(Protocol):
+    """A test item that declares what its verdicts may be wrong with together."""
+
+    may_spend: float
 
 
 @dataclass(frozen=True)
@@ -31,7 +38,7 @@ class BudgetSplit:
 
     @classmethod
     def of(cls, items: Sequence[pytest.Item], total: float) -> BudgetSplit:
-        declared = {item.nodeid: item.may_spend for item in items if hasattr(item, "may_spend")}
+        declared = {item.nodeid: item.may_spend for item in items if isinstance(item, Declaring)}
         asking = tuple(item.nodeid for item in items if item.nodeid not in declared and asks(item))
         others = len(items) - len(asking) - len(declared)
         return cls(total, math.fsum(declared.values()), asking, tuple(declared), others)

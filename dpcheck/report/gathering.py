@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pathlib
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -37,30 +37,39 @@ def build(
     table = mutants or Table()
     standing = table.standing(States(catalogue)) if table.states else table
     by_id = {record.check: record for record in records}
-    shown = _Shown(catalogue, by_id, out, stale, earlier or {}, standing, table)
-    by_check = {record.check: record for record in records}
-    checked = {label for check in catalogue.checks.values() for label in check.labels}
-    by_statement: dict[str, set[str]] = {}
-    for label in {*catalogue.claims, *catalogue.unchecked, *catalogue.algorithms, *checked}:
-        by_statement.setdefault(label.partition("@")[0], set()).add(label)
+    bearing: dict[str, list[Check]] = {}
+    for check in catalogue.checks.values():
+        for label in dict.fromkeys(check.labels):
+            bearing.setdefault(label, []).append(check)
+    around = [_by_statement(names) for names in (bearing, catalogue.derivations, catalogue.underived)]
+    shown = _Shown(catalogue, by_id, out, stale, earlier or {}, standing, table, bearing, *around)
+    by_statement = _by_statement({*catalogue.claims, *catalogue.unchecked, *catalogue.algorithms, *bearing})
     statements = [
         _statement(shown, label, labels)
         for label, labels in sorted(by_statement.items(), key=lambda pair: tables.natural(pair[0]))
     ]
     panels, broken = comparisons.panels(catalogue)
-    contests, untold = comparisons.contests(catalogue, by_check)
+    contests, untold = comparisons.contests(catalogue, by_id)
     keys = sorted({*catalogue.papers, *(statement.paper for statement in statements)})
     return Report(
         papers=tuple(_paper(shown, key, [s for s in statements if s.paper == key]) for key in keys),
         errors=tuple(sorted(_nameless(str(error), catalogue.root) for error in (*catalogue.errors, *broken, *untold))),
-        orphans=sum(check not in catalogue.checks for check in by_check),
+        orphans=sum(check not in catalogue.checks for check in by_id),
         folder=_within(out, catalogue.layout.home) or out.name,
         panels=panels,
         contests=contests,
         sizes=comparisons.sizes(catalogue),
-        findings=comparisons.findings(catalogue, by_check),
+        findings=comparisons.findings(catalogue, by_id),
         pairs=tuple(scaling.pairs_of(catalogue)),
     )
+
+
+def _by_statement(labels: Iterable[str]) -> dict[str, list[str]]:
+    """Statement -> those of the labels that are readings of it."""
+    found: dict[str, list[str]] = {}
+    for label in labels:
+        found.setdefault(label.partition("@")[0], []).append(label)
+    return found
 
 
 def _paper(shown: _Shown, key: str, statements: list[StatementPage]) -> PaperView:
@@ -83,7 +92,7 @@ class _Shown:
     """What every statement is laid out from."""
 
     catalogue: Catalogue
-    by_check: Mapping[str, Record]
+    by_id: Mapping[str, Record]
     out: pathlib.Path
     stale: Collection[str]
     earlier: Mapping[str, Record]
@@ -91,6 +100,12 @@ class _Shown:
     """What of the mutants still stands."""
     measured: Table
     """All of it, as it was measured."""
+    bearing: Mapping[str, list[Check]]
+    """Label -> the checks that bear on it."""
+    checked: Mapping[str, list[str]]
+    """Of each statement, the readings on which a check bears; so for those that are derived, and those that are not."""
+    derived: Mapping[str, list[str]]
+    underived: Mapping[str, list[str]]
     results: dict[str, CheckedReading] = field(default_factory=dict)
     """By check: one that bears on several labels is drawn once."""
 
@@ -104,12 +119,12 @@ class _Shown:
 
     def _result(self, check: Check) -> CheckedReading:
         claim, link = self.catalogue.claims.get(check.label), self.link(self.catalogue.home(check.id))
-        record = self.by_check.get(check.id)
+        record = self.by_id.get(check.id)
         reached = self.catalogue.reached(check.label, self.catalogue.layout.home)
         return CheckedReading(check, record, check.id in self.stale, link, claim, self.earlier.get(check.id), reached)
 
 
-def _statement(shown: _Shown, label: str, labels: set[str]) -> StatementPage:
+def _statement(shown: _Shown, label: str, labels: Collection[str]) -> StatementPage:
     def order(name: str) -> tuple[int, str]:
         reading = split_label(name)[2] or "as-printed"
         return (READINGS.index(reading) if reading in READINGS else len(READINGS), reading)
@@ -119,19 +134,16 @@ def _statement(shown: _Shown, label: str, labels: set[str]) -> StatementPage:
     claims = [reading.claim for reading in readings if reading.claim is not None]
     title = claims[0].title if claims else _title(label)
     links = _links([home for name in sorted(labels) for home in _homes(catalogue, name)], catalogue.root, shown.out)
-    reason = next((u.reason for name, u in catalogue.underived.items() if name.partition("@")[0] == label), "")
-    derived = (catalogue.transcript(name) for name in sorted(catalogue.derivations) if name.partition("@")[0] == label)
+    reason = next((catalogue.underived[name].reason for name in shown.underived.get(label, ())), "")
+    derived = (catalogue.transcript(name) for name in sorted(shown.derived.get(label, ())))
     return StatementPage(label, title, readings, links, tuple(t for t in derived if t is not None), reason)
 
 
 def _reading(shown: _Shown, label: str) -> Reading:
     catalogue = shown.catalogue
-    checks = sorted(catalogue.checks_of(label), key=lambda c: tables.natural(c.id))
+    checks = sorted(shown.bearing.get(label, ()), key=lambda c: tables.natural(c.id))
     unchecked = catalogue.unchecked.get(label)
-    statement = label.partition("@")[0]
-    siblings = any(
-        other != label and other.partition("@")[0] == statement for c in catalogue.checks.values() for other in c.labels
-    )
+    siblings = any(other != label for other in shown.checked.get(label.partition("@")[0], ()))
     results = tuple(sorted((shown.result(check) for check in checks), key=_gravity))
     why = unchecked.reason if unchecked else ""
     return Reading(label, catalogue.claims.get(label), results, why, siblings, shown.table.said(label))

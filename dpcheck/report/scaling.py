@@ -103,11 +103,18 @@ def caption(verdict: Verdict) -> str:
     spent = sorted({certified(row) for row in rows})
     divisor = " or ".join(dict.fromkeys(_divisor(row) for row in rows))
     dotted = "Dotted: wrong schedules. " if _mutants(rows) else ""
+    where = "; ".join(dict.fromkeys(filter(None, map(_where, rows))))
     return (
         f"{word} R on the worst member of the class over {divisor} at each size, both axes logarithmic: flat where "
         f"the rate is met. Dashed: the start, which reads no data. {dotted}At the end the worst member "
-        f"has {members}. Certified ε = {', '.join(spent)}."
+        f"has {members}{f', at {where}' if where else ''}. Certified ε = {', '.join(spent)}."
     )
+
+
+def _where(row: Row) -> str:
+    """The fixed numbers of a row, and the trials of each size where any were drawn."""
+    trials = f"{row['trials']:,} trials a size" if row.get("trials") else ""
+    return ", ".join(filter(None, (row.get("where", ""), trials)))
 
 
 def _divisor(row: Row) -> str:

@@ -259,19 +259,15 @@ def test_interrupted_or_killed_it_leaves_no_orphan(number, code, tmp_path):
     assert not any(os.path.exists(f"/proc/{worker}") for worker in workers)
 
 
-def test_two_workers_take_half_of_the_time_of_one():
+def test_all_workers_work():
     def sleeps(data, rng):
         time.sleep(0.02)
-        return rng.random()
+        return float(os.getpid())
 
-    seconds = []
-    for workers in (1, 4):
-        with dp.in_workers(dp.vectorize(sleeps), workers) as spread:
-            spread(ONE, np.random.default_rng(0), workers)  # starts them
-            begun = time.perf_counter()
-            spread(ONE, np.random.default_rng(0), 128)
-            seconds.append(time.perf_counter() - begun)
-    assert seconds[1] < seconds[0] / 2  # four sleep at once
+    with dp.in_workers(dp.vectorize(sleeps), 4) as spread:
+        served = spread(ONE, np.random.default_rng(0), 128)
+    assert len(set(served)) == 4
+    assert os.getpid() not in served
 
 
 def test_runs_are_told_as_they_end():

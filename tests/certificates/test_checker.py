@@ -6,9 +6,9 @@ import ast
 import contextlib
 import copy
 import json
+import resource
 import subprocess
 import sys
-import time
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -56,11 +56,11 @@ def test_it_stands_alone_in_two_hundred_lines():
 @pytest.mark.parametrize("path", STORED, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_what_is_committed_is_checked_by_a_stranger(path, tmp_path):
     assert path.stat().st_size < 2**20
-    start = time.process_time()
+    start = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     done = subprocess.run([sys.executable, "-I", "-S", SOURCE, path], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
     assert done.stdout.count("proved") == len(json.loads(path.read_text())["certificates"])
-    assert time.process_time() - start < 5
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - start < 5
 
 
 def test_a_proof_by_hand():

@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from checkout import collected
 from scipy.optimize import linprog
 
 from dpcheck.certificates import checker, games
@@ -68,10 +69,46 @@ def test_counts_up_to_renaming_are_all_decoders(N, n, p, E):
 
 def test_approximate_privacy_is_that_of_all_sets_of_answers():
     every = least_error(3, 2, 0.5, 2.0, delta=0.05)
-    assert optimum(games.packing(3, 2, approximate=True), p="1/2", E="2", delta="1/20") == pytest.approx(
-        every, abs=1e-7
-    )
+    lines = games.packing(3, 2, spent=(("E", "delta"),))
+    assert optimum(lines, p="1/2", E="2", delta="1/20") == pytest.approx(every, abs=1e-7)
     assert every < least_error(3, 2, 0.5, 2.0) - 1e-3
+    assert optimum(games.chain(3, 2, delta="delta"), p="1/2", E="2", delta="1/20") <= every + 1e-8
+
+
+def test_two_curves_at_once_are_at_least_each():
+    """A decoder that keeps two promises is one of those that keep either."""
+    both = optimum(
+        games.packing(3, 2, spent=(("E1", "delta1"), ("E2", "delta2"))), p="1/2", E1="5/4", delta1="1/10", E2="2",
+        delta2="1/50",
+    )  # fmt: skip
+    for E, delta in ((1.25, 0.1), (2.0, 0.02)):
+        assert both >= least_error(3, 2, 0.5, E, delta) - 1e-7
+
+
+@pytest.mark.parametrize("share", games.ZCDP)
+def test_concentrated_privacy_implies_the_deltas_of_its_game(share):
+    """By the least of exp((a − 1)(a rho − eps))(1 − 1/a)^a/(a − 1) over the orders a, in a grid of them."""
+    rho, orders = np.log(2) / share, np.linspace(1.01, 60, 20_000)
+    for E, delta in games.ZCDP[share].items():
+        logs = (orders - 1) * (orders * rho - np.log(float(Fraction(E)))) + orders * np.log1p(-1 / orders)
+        least = float(np.exp(np.min(logs - np.log(orders - 1))))
+        assert least <= float(Fraction(delta)) < 1.1 * least + 1e-4
+
+
+@pytest.mark.parametrize("label", games.GAMES)
+def test_what_is_reached_lies_above_what_is_proved(label):
+    for game in games.GAMES[label]:
+        if not game.attained:
+            error = optimum(list(game.problem), **{k: str(v) for k, v in game.parameters.items()})
+            assert error <= float(games.reached(game)) < 1
+
+
+def test_claims_on_approximate_decoders_are_below_every_decoder():
+    """Without symmetry or chains: on all ordered data sets."""
+    claim = collected().claims["pure_heavy_tails/fact-bd14@approximate"]
+    for N, n, p, E, delta in ((2, 2, 0.5, 2.0, 0.05), (3, 2, 0.4, 1.5, 0.01)):
+        bound = claim.evaluate(V=N, n=n, p=p, epsilon=float(np.log(E)), delta=delta)
+        assert 0.2 < bound <= least_error(N, n, p, E, delta)
 
 
 def test_counts_up_to_renaming():

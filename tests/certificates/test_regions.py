@@ -72,6 +72,22 @@ def test_the_pull_of_four_clipped_losses_is_that_of_their_gradients():
         regions.covered(wider(region, y=("0", "3/2")), claims)
 
 
+def test_the_share_of_four_bent_losses_is_that_of_their_gradients():
+    """In floats, from the losses themselves; where they are less sharp, it is refused."""
+    (region,) = (region for region in REGIONS if region.label == "tsybakov/rem-2@attained")
+    margin = region.margin(claims)
+    for y, s in itertools.product((1e-3, 0.3, 0.9, 1.0), (1e-3, 0.05, 0.2)):
+        pulls = []
+        for one in (1, -1):
+            v = np.array([s, math.sqrt(1 - s**2)])
+            gradient = np.array([1.0, 0.0]) + (1 + one * y) / (2 * s) * v
+            pulls.append(one * gradient[0] / np.linalg.norm(gradient))
+        found = margin(y=flint.arb(y), s=flint.arb(s))
+        assert float(found.mid()) == pytest.approx(1 + s * y / np.mean(pulls), rel=1e-6)
+    with pytest.raises(InvalidInput, match="fails, everywhere at"):
+        regions.covered(wider(region, s=("0", "2/5")), claims)
+
+
 def test_where_it_fails_it_is_refused():
     """Definition 3 fails as delta tends to 1, and Definition A.5 where epsilon has no bound."""
     (near_one,) = (region for region in REGIONS if region.label == "tsybakov/def-3@corrected")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from pairs import save_pair
 
 from dpcheck.cli import main
 
@@ -29,6 +31,15 @@ def cli(project: Make, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]
         return result
 
     return call
+
+
+@pytest.fixture
+def beside_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the pair of `pairs`, in which the test runs; what it imports from there is not kept."""
+    save_pair(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    return tmp_path
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import checkout
 import numpy as np
 import pytest
 from click.testing import Result
+from pairs import FILES, PAIR
 
 import dpcheck as dp
 from dpcheck.errors import InvalidInput
@@ -25,28 +25,20 @@ def quits(data, rng, trials):
 def undefined(data, rng, trials):
     return mean(data, rng, trials) * float("nan")
 """
-FILES = ("--data", "a.npy", "--neighbour", "b.npy")
-PAIR = (*FILES, "--epsilon", "1")
 AUDIT = ("audit", "mech.py:mean")
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(beside_pair: Path) -> Path:
     """A folder with mechanisms, a good pair, and what a user may take for one."""
-    (tmp_path / "mech.py").write_text(MECHANISMS)
-    data = np.zeros(10)
-    np.save(tmp_path / "a.npy", data)
-    np.save(tmp_path / "far.npy", data + 1)
-    np.save(tmp_path / "short.npy", data[:9])
-    data[3] = 1.0
-    np.save(tmp_path / "b.npy", data)
-    np.save(tmp_path / "objects.npy", np.array([None, {}], dtype=object), allow_pickle=True)
-    np.save(tmp_path / "scalar.npy", np.float64(3))
+    (beside_pair / "mech.py").write_text(MECHANISMS)
+    np.save(beside_pair / "far.npy", np.ones(10))
+    np.save(beside_pair / "short.npy", np.zeros(9))
+    np.save(beside_pair / "objects.npy", np.array([None, {}], dtype=object), allow_pickle=True)
+    np.save(beside_pair / "scalar.npy", np.float64(3))
     for name in ("x.txt", "foreign.db", "broken.json"):
-        (tmp_path / name).write_text("hello")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    return tmp_path
+        (beside_pair / name).write_text("hello")
+    return beside_pair
 
 
 OWN = [

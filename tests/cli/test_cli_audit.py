@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pairs import PAIR
 
 Cli = Callable[..., object]
 
@@ -46,20 +47,11 @@ SCALE = "def fair(data):\n    return 1 / len(data)\n"
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(beside_pair: Path) -> Path:
     """A folder with mechanisms, a helper that they import, and a pair of inputs."""
-    (tmp_path / "mech.py").write_text(MECHANISMS)
-    (tmp_path / "scale_of.py").write_text(SCALE)
-    data = np.zeros(10)
-    np.save(tmp_path / "a.npy", data)
-    data[3] = 1.0
-    np.save(tmp_path / "b.npy", data)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    return tmp_path
-
-
-PAIR = ("--data", "a.npy", "--neighbour", "b.npy", "--epsilon", "1")
+    (beside_pair / "mech.py").write_text(MECHANISMS)
+    (beside_pair / "scale_of.py").write_text(SCALE)
+    return beside_pair
 
 
 def test_a_private_mechanism(here: Path, cli: Cli) -> None:

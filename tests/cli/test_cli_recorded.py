@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pairs import PAIR
 
 Cli = Callable[..., object]
 
@@ -20,24 +21,19 @@ def leaky(data, rng, trials):
 def once(data, rng):
     return ["up" if rng.random() < data.mean() else "down"] * int(rng.integers(1, 4))
 """
-PAIR = ("--data", "a.npy", "--neighbour", "b.npy", "--epsilon", "1")
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(beside_pair: Path) -> Path:
     """A folder with mechanisms, a pair of inputs, and outputs on it: true epsilon 2."""
-    (tmp_path / "mech.py").write_text(MECHANISMS)
-    np.save(tmp_path / "a.npy", np.zeros(10))
-    np.save(tmp_path / "b.npy", np.eye(10)[3])
+    (beside_pair / "mech.py").write_text(MECHANISMS)
     rng = np.random.default_rng(0)
     x, y = rng.laplace(size=3000), 2 + rng.laplace(size=3200)
-    np.save(tmp_path / "x.npy", x)
-    np.save(tmp_path / "y.npy", y)
-    np.savez(tmp_path / "both.npz", data=x, neighbour=y)
-    np.savez(tmp_path / "scores.npz", **{"in": rng.normal(size=510) + 2, "out": rng.normal(size=490)})
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    return tmp_path
+    np.save(beside_pair / "x.npy", x)
+    np.save(beside_pair / "y.npy", y)
+    np.savez(beside_pair / "both.npz", data=x, neighbour=y)
+    np.savez(beside_pair / "scores.npz", **{"in": rng.normal(size=510) + 2, "out": rng.normal(size=490)})
+    return beside_pair
 
 
 def test_outputs_in_two_files_or_in_one(here: Path, cli: Cli) -> None:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from pairs import PAIR
 
 Cli = Callable[..., Any]
-PAIR = ("--data", "a.npy", "--neighbour", "b.npy", "--epsilon", "1")
 MECHANISMS = """
 import os, pathlib
 def leaky(data, rng):
@@ -29,15 +28,9 @@ def dies_later(data, rng, trials):
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "slow.py").write_text(MECHANISMS)
-    data = np.zeros(10)
-    np.save(tmp_path / "a.npy", data)
-    data[3] = 1.0
-    np.save(tmp_path / "b.npy", data)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    return tmp_path
+def here(beside_pair: Path) -> Path:
+    (beside_pair / "slow.py").write_text(MECHANISMS)
+    return beside_pair
 
 
 def test_the_same_words_with_one_and_with_two(cli: Cli, here: Path) -> None:

@@ -33,6 +33,7 @@ from dpcheck.harness.scaling.terms import leading
 from dpcheck.interfaces import Algorithm, Problem, Read, Release, Schedule
 from dpcheck.laws import Gaussian
 from dpcheck.privacy import ApproxDP
+from dpcheck.report import scaling as scaling_report
 from dpcheck.symbols import D, d, epsilon, n
 from dpcheck.verdicts import Outcome
 from dpcheck.workloads.linear import TwoPoint
@@ -107,6 +108,7 @@ def test_a_right_row_is_met_and_tells_all_controls_apart():
     assert table["measured exponent"] == pytest.approx(-0.5, abs=1e-3)
     assert table["not told apart"] == ""
     assert "no step" in table["told apart by exponent"]
+    assert (table["where"], table["trials"]) == ("d = 1, epsilon = 1", 0)
     assert 0 < table["certified epsilon"] < 1
     assert found.evidence == "exact"
     assert {point.series for point in found.points} >= {"the algorithm", "the start", "no step"}
@@ -195,6 +197,9 @@ def test_drawn_rows_decide_too():
     found = judged(row, sizes=powers(2, range(20, 41, 5)))
     assert found.evidence == "sampled"
     assert found.rows[0]["word"] == "met"
+    assert found.rows[0]["trials"] == 600
+    said = scaling_report.caption(found)
+    assert "at d = 1, epsilon = 1, 600 trials a size. Certified" in said
     assert found.rows[0]["half-width"] < 0.05
 
 

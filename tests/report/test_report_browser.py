@@ -13,6 +13,7 @@ from dpcheck import report
 WIDE = """() => [...document.querySelectorAll("body *")].filter(
   (e) => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest(".scroll, svg, math, .formula, .skip")
 ).map((e) => `${e.tagName} ${(e.textContent || "").slice(0, 60)}`)"""
+OPEN = "() => [...document.querySelectorAll('details.statement')].filter((d) => d.open).map((d) => d.id).sort()"
 CLOSED = "() => [...document.querySelectorAll('details')].filter((d) => !d.open).length"
 
 
@@ -89,16 +90,45 @@ def test_every_link_inside_leads_somewhere_and_opens_what_it_leads_to(opened):
     window.wait_for_function("document.getElementById('example-S2b').closest('details').open")
 
 
-def test_print_shows_what_is_folded_and_folds_it_again(opened):
+def test_print_opens_what_is_refuted_and_folds_it_again(opened):
     window, _ = opened()
-    before = window.evaluate(CLOSED)
-    assert before > 5
+    before, folded = window.evaluate(OPEN), window.evaluate(CLOSED)
     window.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert window.evaluate(CLOSED) == 0
-    window.evaluate("dispatchEvent(new Event('afterprint'))")
-    assert window.evaluate(CLOSED) == before
+    refuted = window.evaluate("[...document.querySelectorAll('[data-grade=refuted]')].map((row) => row.id)")
+    assert refuted
+    assert window.evaluate(OPEN) == sorted({*before, *refuted})
     window.emulate_media(media="print")
+    assert window.locator(".printed.every").is_visible()
+    assert not window.locator(".printed.part").is_visible()
     assert not window.locator("#filter").is_visible()
+    window.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert window.evaluate(OPEN) == before
+    assert window.evaluate(CLOSED) == folded
+    assert window.evaluate("document.querySelectorAll('.brief').length") == 0
+
+
+def test_print_opens_all_of_what_is_chosen_and_nothing_else(opened):
+    window, _ = opened()
+    window.select_option("select[name=outcome]", "holds")
+    chosen = window.evaluate("[...document.querySelectorAll('details.statement:not([hidden])')].map((row) => row.id)")
+    assert 0 < len(chosen) < window.evaluate("document.querySelectorAll('details.statement').length")
+    window.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert window.evaluate(OPEN) == sorted(chosen)
+    window.emulate_media(media="print")
+    assert window.locator(".printed.part").is_visible()
+    assert not window.locator(".overview").is_visible()
+    texts = window.locator("section.check:visible").count()
+    assert texts == window.evaluate("document.querySelectorAll('details.statement[open] section.check').length")
+
+
+def test_what_is_opened_by_hand_is_printed_in_full(opened):
+    window, _ = opened()
+    with_numbers = window.locator("details.statement:not([data-grade=refuted])")
+    row = with_numbers.filter(has=window.locator("table.numbers")).first
+    row.locator("> summary").click()
+    window.emulate_media(media="print")
+    window.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert row.locator("table.numbers").first.is_visible()
     assert len(window.pdf(format="A4")) > 10_000
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
-import scipy  # `scipy.stats` takes a second: loaded on first use
+import scipy
 
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.interfaces import Algorithm, Constants, Problem, Schedule, Solver, procedure
@@ -69,7 +69,7 @@ def isotropic_laplace(scale: float) -> IsotropicLaplace:
 
 def noise_quantile(d: int, level: float) -> float:
     """The `level` quantile of |b|/scale, exactly: at most d + sqrt(2 d t) + t with t = -log(1 - level)."""
-    return float(scipy.stats.gamma.ppf(level, d))
+    return float(scipy.special.gammaincinv(d, level))
 
 
 @dataclass(frozen=True)

@@ -139,7 +139,8 @@ def cells(workload: Workload, W_0: Ball, count: int) -> tuple[Array, Array]:
         raise InvalidInput(f"cells cover W_0 in d <= 2, got d = {d}; use the hit-and-run sampler")
     rays = max(8, round(math.sqrt(2 * count)))
     rings = max(1, count // rays)
-    angles = 2 * np.pi * (np.arange(rays) + 0.5) / rays
+    turns = np.arange(rays) + 0.5  # the same: where the first ray points is of no matter
+    angles = 2 * np.pi * turns / rays
     directions = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     reach = chord(workload, np.repeat(centre[:, None], rays, axis=1), directions[None], radius, (centre, radius))
     share = (np.arange(rings) + 0.5) / rings

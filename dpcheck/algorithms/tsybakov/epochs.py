@@ -68,6 +68,8 @@ class Calls(Algorithm[LocalisedCall]):
             Theorems 2 and 3, at all n records.
         step_caps: "printed" in line 3: R_{2k,n} and log n of all n records, no log(1/δ), and β as it is; "corrected",
             the step of the corrected Algorithm 3 at the records of the call and at its share of β.
+        weights: of Algorithm 3; with "geometric" ones a call is on the whole domain, its D the radius of the call
+            (`tsybakov/thm-2@every-loss`).
         radius: R_0; None for the diameter of the domain.
     """
 
@@ -77,6 +79,7 @@ class Calls(Algorithm[LocalisedCall]):
     step_caps: Literal["printed", "corrected"] = "printed"
     project: bool = False
     noise: Literal["output", "steps", "trivial"] = "output"
+    weights: Literal["printed", "geometric"] = "printed"
     lipschitz: Literal["checked", "ignored"] = "checked"
     radius: float | None = None
     noise_dial: float = 1.0
@@ -87,6 +90,11 @@ class Calls(Algorithm[LocalisedCall]):
     restricted: ClassVar[bool] = False
     claimed_by: ClassVar[tuple[str, ...]] = ()
     readings: ClassVar = {name: fields for name, fields in LocalisedClipped.readings.items() if name != "trivial"}
+
+    @property
+    def on_balls(self) -> bool:
+        """Whether a call is restricted to the ball of its radius around its start."""
+        return self.restricted and self.weights == "printed"
 
     @abc.abstractmethod
     def parts(self, n: int) -> list[int]:
@@ -101,8 +109,9 @@ class Calls(Algorithm[LocalisedCall]):
             step_caps=self.step_caps,
             project=self.project,
             noise=self.noise,
+            weights=self.weights,
             lipschitz="ignored",
-            diameter=2 * radius if self.restricted else radius,
+            diameter=2 * radius if self.on_balls else radius,
             noise_dial=self.noise_dial,
             solver=self.solver,
             largest_epsilon=self.largest_epsilon,
@@ -129,8 +138,12 @@ class Calls(Algorithm[LocalisedCall]):
         epochs, start = [], 0
         for e, size in enumerate(sizes, 1):
             call, printed = self.call(radius), self.step_caps == "printed"
-            step = self.printed_step(problem, n, size, radius) if printed else call.step(share, size)
-            inner = replace(call, eta=step).schedule(share, size)
+            if self.weights == "geometric":
+                inner = call.schedule(share, size)
+                step = inner.phases[0].eta
+            else:
+                step = self.printed_step(problem, n, size, radius) if printed else call.step(share, size)
+                inner = replace(call, eta=step).schedule(share, size)
             epochs.append(
                 LocalisedCall(name=f"epoch {e}", start=start, records=size, radius=radius, step=step, inner=inner)
             )
@@ -155,7 +168,7 @@ class Calls(Algorithm[LocalisedCall]):
         for epoch in run.schedule.phases:
             block = data.part(epoch.start, epoch.start + epoch.records)
             inner: Run[Phase] = run.inside(f"{epoch.name}/", epoch.inner)
-            domain = Restricted(workload, w, epoch.radius) if self.restricted else workload
+            domain = Restricted(workload, w, epoch.radius) if self.on_balls else workload
             w = self.call(epoch.radius).execute(inner, domain, block, w)
         return w
 

@@ -12,6 +12,7 @@ from dpcheck.checks import BySize, Check
 from dpcheck.claims import Claim
 from dpcheck.harness.scaling.rows import Row
 from dpcheck.unmeasured import Unmeasured
+from dpcheck.verdicts import unfolded
 
 VARIABLES = ("n", "m", "d", "epsilon", "rho", "delta", "k", "L", "lambda", "mu", "T")
 """In which exponents are asked for: sizes, privacy, moments, Lipschitz constants, convexity, steps."""
@@ -68,6 +69,6 @@ def _varied(check: Check, row: Row) -> set[str]:
     variables = {row.variable}
     for axis, given in check.grid.items():
         values = given.at("standard") if isinstance(given, BySize) else given
-        named = [value._asdict() if hasattr(value, "_asdict") else {axis: value} for value in values]
+        named = [unfolded({axis: value}) for value in values]
         variables |= {name for name in named[0] if len({str(each[name]) for each in named}) > 1}
     return variables

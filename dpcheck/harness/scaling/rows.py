@@ -39,7 +39,7 @@ from dpcheck.harness.scaling.families import Family, Member, named
 from dpcheck.harness.scaling.slopes import KEPT, MARGIN, MEANING, Rate, Series, Word, rate, spelled
 from dpcheck.harness.scaling.terms import Part, leading
 from dpcheck.privacy import ApproxDP
-from dpcheck.verdicts import Point, Verdict, combine, consistent, undecided
+from dpcheck.verdicts import Point, Verdict, combine, consistent, undecided, unfolded
 
 Make = Callable[..., Instance]
 """(the variable, a member's parameters and the values of a series, by keyword) -> what is run there."""
@@ -59,6 +59,9 @@ BATCH = 8
 
 FAILURE_PROBABILITY = 2e-6
 """Of a row: a hundred of them leave most of what one run promises to everything else."""
+
+SAID = ("n", "m", "d", "k", "theta", "epsilon", "delta")
+"""Symbols whose values go into the caption of a figure, where they do not vary."""
 
 FINALISTS = 4
 """Members that are run again at full length before one of them is measured, where risks are drawn."""
@@ -129,8 +132,8 @@ class Row:
 
     def measure(self, context: Context, cell: Cell) -> dict[str, Any]:
         """One size: the worst risk of the algorithm, of its mutants and of outputs that read no data."""
-        part = _flat(cell).get("part", self.part)
-        cell = {name: value for name, value in _flat(cell).items() if name != "part"}
+        part = unfolded(cell).get("part", self.part)
+        cell = {name: value for name, value in unfolded(cell).items() if name != "part"}
         self._refuse_rounding(cell)
         engine: Engine = self.engine.at(context.size) if isinstance(self.engine, BySize) else self.engine
         worst = self._worst(context, engine, cell, lambda one: one)
@@ -147,6 +150,7 @@ class Row:
             "term": str(term.expression),
             "exponent": term.exponent,
             "member": named(worst.member),
+            "where": named({name: float(one.at[name]) for name in SAID if _stands(name, one.at, cell)}),
             "ends": ", ".join(worst.ends),
             "controls": controls(works, engine.quantile, mirrored=self.family.mirrored),
             "mutants": {name: [each.value, each.error, each.degrees] for name, each in wrong.items()},
@@ -202,7 +206,7 @@ class Row:
     def __call__(self, rows: Sequence[tuple[Cell, Mapping[str, Any]]], failure_probability: float) -> Verdict:
         series: dict[str, list[tuple[Cell, Mapping[str, Any]]]] = {}
         for cell, found in rows:
-            name = named({key: value for key, value in _flat(cell).items() if key != self.variable})
+            name = named({key: value for key, value in unfolded(cell).items() if key != self.variable})
             series.setdefault(name, []).append((cell, found))
         share = failure_probability / len(series)
         judged = [self.judge(name, members, share) for name, members in series.items()]
@@ -248,12 +252,9 @@ class Row:
         return undecided(said, evidence, **fields)  # type: ignore[arg-type]
 
 
-def _flat(cell: Cell) -> dict[str, Any]:
-    """A cell with the values that go together in it (`checks.together`) by their own names."""
-    flat: dict[str, Any] = {}
-    for name, value in cell.items():
-        flat |= value._asdict() if hasattr(value, "_asdict") else {name: value}
-    return flat
+def _stands(name: str, at: Mapping[str, float], cell: Cell) -> bool:
+    """Whether a symbol has a value that the cell does not name already."""
+    return name not in cell and not math.isnan(at.get(name, math.nan))
 
 
 def _spent(one: Instance) -> dict[str, float]:
@@ -300,6 +301,8 @@ def _table(
         "word": word,
         "R/bound at the end": rate.ratios[-1],
         "worst member at the end": last["member"],
+        "where": last["where"],
+        "trials": last["degrees"] + 1 if last["degrees"] else 0,
         CERTIFIED: spent[CERTIFIED],
         "promised epsilon": spent["promised epsilon"],
         "at delta": spent["at delta"],

@@ -25,12 +25,24 @@
     for (let fold = target.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
     target.scrollIntoView();
   };
-  let closed = [];
+  // All of it is hundreds of pages. Printed in full is what was chosen or opened; without a choice, what is refuted too.
+  const refuted = "details.statement[data-grade=refuted]:not([open])";
+  const shown = "details.statement:not([hidden]):not([open])";
+  let unfolded = [];
   window.addEventListener("beforeprint", () => {
-    closed = [...document.querySelectorAll("details:not([open])")];
-    for (const fold of closed) fold.open = true;
+    const chosen = [...new FormData(form).values()].some(Boolean);
+    document.body.classList.toggle("chosen", chosen);
+    const errata = "section.paper:not([hidden]) > details.plain:not([open])";
+    unfolded = [...document.querySelectorAll(`${chosen ? shown : refuted}, .grades:not([open]), ${errata}`)];
+    for (const fold of unfolded) {
+      fold.open = true;
+      fold.classList.toggle("brief", !chosen);
+    }
   });
-  window.addEventListener("afterprint", () => { for (const fold of closed) fold.open = false; });
+  window.addEventListener("afterprint", () => {
+    for (const fold of unfolded) fold.open = false;
+    for (const fold of unfolded) fold.classList.remove("brief");
+  });
   form.hidden = false;
   form.addEventListener("input", show);
   form.addEventListener("submit", (event) => event.preventDefault());

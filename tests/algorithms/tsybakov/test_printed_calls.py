@@ -59,3 +59,20 @@ def test_a_given_step_leaves_the_lipschitz_condition_standing() -> None:
         LocalisedClipped(**{**LocalisedClipped.readings["corrected"], "eta": 1e-3}).schedule(problem, 256)
     free = {**LocalisedClipped.readings["corrected"], "eta": 1e-3, "lipschitz": "ignored"}
     assert LocalisedClipped(**free).schedule(problem, 256).phases[0].eta == pytest.approx(2.5e-4)
+
+
+def test_calls_for_every_loss_are_on_the_whole_domain() -> None:
+    """At f95bebe this reading could not be planned."""
+    n = 2**12
+    algorithm = StochasticApproximation(**StochasticApproximation.readings["every-loss"])
+    epochs = algorithm.schedule(asked(n), n).phases
+    assert len(epochs) > 1
+    assert not algorithm.on_balls
+    weights = [epoch.inner.phases[0].weight for epoch in epochs]
+    assert weights == pytest.approx([weights[0] * 2.0**e for e in range(len(epochs))])
+    assert [epoch.step * n_w for epoch, n_w in zip(epochs, weights, strict=True)] == pytest.approx(
+        [1 / epoch.records for epoch in epochs]
+    )
+    assert all(phase.per_step for epoch in epochs for phase in epoch.inner.phases)
+    assert StochasticApproximation().on_balls
+    assert not IteratedLocalised().on_balls

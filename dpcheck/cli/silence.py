@@ -1,0 +1,135 @@
+"""No command is silent for long: whoever waits reads on stderr that it is at work, for how long, and at what."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any, TextIO
+
+QUIET = 2.0
+"""Seconds without a word after which a terminal shows the line, which the next word wipes out."""
+EVERY = 30.0
+"""Seconds without a word after which a line is written where there is no terminal."""
+LOOK = 0.5
+"""Seconds between two looks."""
+WIPE = "\r\x1b[2K"
+
+
+class Silence:
+    """Looks, in a thread of its own, how long nothing was said.
+
+    Attributes:
+        now: what the command does, in words; set by `doing`.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self.now = ""
+        self._stream = stream
+        self._terminal = stream.isatty() and os.environ.get("TERM") != "dumb"
+        self._begun = self._last = time.monotonic()
+        self._whole = True
+        self._shown = False
+        self._ended = threading.Event()
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._watch, name="dpcheck-silence", daemon=True)
+
+    def heard(self, stream: TextIO, text: str) -> int:
+        """Writes what the command says, in place of the line."""
+        with self._lock:
+            self._wipe()
+            self._last = time.monotonic()
+            if text:
+                self._whole = text.endswith("\n")
+            return stream.write(text)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def end(self) -> None:
+        self._ended.set()
+        self._thread.join()
+        with self._lock:
+            self._wipe()
+
+    def forked(self) -> None:
+        """In a child there is no thread, and whoever held the lock is gone."""
+        self._lock, self._shown = threading.Lock(), False
+
+    def _watch(self) -> None:
+        while not self._ended.wait(LOOK):
+            with self._lock:
+                silent = time.monotonic() - self._last
+                if self._terminal and silent > QUIET and self._whole:
+                    self._put(f"{WIPE}{self._said()}")
+                    self._shown = True
+                elif not self._terminal and silent > EVERY:
+                    self._put(f"{self._said()}\n")
+                    self._last = time.monotonic()
+
+    def _said(self) -> str:
+        return f"dpcheck {self.now}: at work for {time.monotonic() - self._begun:.0f} s; Ctrl-C stops it"
+
+    def _wipe(self) -> None:
+        if self._shown:
+            self._put(WIPE)
+            self._shown = False
+
+    def _put(self, text: str) -> None:
+        with contextlib.suppress(OSError, ValueError):  # the terminal is gone, or the stream closed: nobody reads it
+            self._stream.write(text)
+            self._stream.flush()
+
+
+class _Heard:
+    """A text stream whose every word ends the silence."""
+
+    def __init__(self, stream: TextIO, silence: Silence) -> None:
+        self._stream, self._silence = stream, silence
+
+    def write(self, text: str) -> int:
+        return self._silence.heard(self._stream, text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+_watching: list[Silence] = []
+
+
+def doing(text: str) -> None:
+    """What the line says from here on."""
+    for silence in _watching:
+        silence.now = text
+
+
+@contextlib.contextmanager
+def never_silent() -> Iterator[None]:
+    """Until it ends, a silence is told on stderr."""
+    out, err = sys.stdout, sys.stderr
+    silence = Silence(err)
+    heard: Any = _Heard(out, silence), _Heard(err, silence)
+    sys.stdout, sys.stderr = heard
+    _watching.append(silence)
+    silence.start()
+    try:
+        yield
+    finally:
+        silence.end()
+        _watching.remove(silence)
+        # Whoever put another stream in their place takes it away itself.
+        if sys.stdout is heard[0]:
+            sys.stdout = out
+        if sys.stderr is heard[1]:
+            sys.stderr = err
+
+
+def _forked() -> None:
+    for silence in _watching:
+        silence.forked()
+
+
+os.register_at_fork(after_in_child=_forked)

@@ -1,0 +1,137 @@
+"""Whoever waits for a command reads within seconds that it is at work, and nothing of that stays in what it says."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import itertools
+import os
+import pty
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from dpcheck.cli import silence
+
+SLOW = """
+import time
+import click
+from dpcheck.cli import silence
+from dpcheck.cli.common import Dpcheck
+
+@click.group(cls=Dpcheck)
+def main():
+    pass
+
+@main.command("slow")
+def slow():
+    time.sleep(5)
+    click.echo("done")
+
+main()
+"""
+
+
+class Terminal(io.StringIO):
+    terminal = True
+
+    def isatty(self) -> bool:
+        return self.terminal
+
+
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """A terminal on which a silence of a tenth of a second is told."""
+    monkeypatch.setattr(silence, "LOOK", 0.02)
+    monkeypatch.setattr(silence, "QUIET", 0.1)
+    monkeypatch.setenv("TERM", "xterm")
+    return Terminal()
+
+
+@contextlib.contextmanager
+def watched(terminal: Terminal) -> Iterator[None]:
+    """It is both streams, and watched. (pytest puts streams of its own there between a fixture and its test.)"""
+    with contextlib.redirect_stdout(terminal), contextlib.redirect_stderr(terminal):
+        with silence.never_silent():
+            yield
+        assert sys.stdout is terminal
+        assert sys.stderr is terminal
+
+
+def until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + 20
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_a_command_that_says_nothing_for_two_seconds_is_told_to_be_at_work():
+    """In a real terminal: at no moment of its five seconds were there more than three without a word."""
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm"}
+    heard: list[tuple[float, bytes]] = []
+    with subprocess.Popen(
+        [sys.executable, "-c", SLOW, "slow"], stdout=theirs, stderr=theirs, env=environment
+    ) as process:
+        os.close(theirs)
+        while True:
+            try:
+                text = os.read(ours, 4096)
+            except OSError:  # the other end is closed
+                break
+            if not text:
+                break
+            heard.append((time.monotonic(), text))
+    os.close(ours)
+    assert process.returncode == 0
+    everything = b"".join(text for _, text in heard)
+    assert b"dpcheck slow: at work for 2 s; Ctrl-C stops it" in everything
+    gaps = [b - a for (a, _), (b, _) in itertools.pairwise(heard)]
+    assert len(gaps) >= 3
+    assert max(gaps) < 3.0
+    assert everything.endswith(b"\x1b[2Kdone\r\n")
+
+
+def test_the_line_is_wiped_out_by_what_comes_and_names_what_is_done(said):
+    with watched(said):
+        silence.doing("report, drawing")
+        print("begun")
+        until(lambda: "at work" in said.getvalue())
+        print("rest")
+        after = said.getvalue().rpartition("begun\n")[2]
+    assert after.startswith(f"{silence.WIPE}dpcheck report, drawing: at work for 0 s; Ctrl-C stops it")
+    assert after.endswith(f"{silence.WIPE}rest\n")
+
+
+def test_half_a_line_is_left_alone(said):
+    with watched(said):
+        sys.stdout.write("sure? ")
+        time.sleep(0.5)
+    assert said.getvalue() == "sure? "
+
+
+def test_where_there_is_no_terminal_a_line_now_and_then(said, monkeypatch):
+    monkeypatch.setattr(said, "terminal", False)
+    with watched(said):
+        time.sleep(0.5)
+    assert said.getvalue() == ""
+    monkeypatch.setattr(silence, "EVERY", 0.1)
+    with watched(said):
+        silence.doing("verify")
+        until(lambda: said.getvalue().count("\n") > 1)
+    assert silence.WIPE not in said.getvalue()
+    assert said.getvalue().startswith("dpcheck verify: at work for 0 s; Ctrl-C stops it\n")
+
+
+def test_a_forked_child_speaks_though_the_lock_was_held(said):
+    with watched(said):
+        watching = silence._watching[-1]
+        with watching._lock:
+            child = os.fork()
+            if not child:
+                print("from the child")  # would wait for ever
+                os._exit(0)
+        until(lambda: os.waitpid(child, os.WNOHANG) != (0, 0))
