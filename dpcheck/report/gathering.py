@@ -41,8 +41,10 @@ def build(
     for check in catalogue.checks.values():
         for label in dict.fromkeys(check.labels):
             bearing.setdefault(label, []).append(check)
-    around = [_by_statement(names) for names in (bearing, catalogue.derivations, catalogue.underived)]
-    shown = _Shown(catalogue, by_id, out, stale, earlier or {}, standing, table, bearing, *around)
+    shown = _Shown(
+        catalogue, by_id, out, stale, earlier or {}, standing, table, bearing,
+        _by_statement(bearing), _by_statement(catalogue.derivations), _by_statement(catalogue.underived),
+    )  # fmt: skip
     by_statement = _by_statement({*catalogue.claims, *catalogue.unchecked, *catalogue.algorithms, *bearing})
     statements = [
         _statement(shown, label, labels)
