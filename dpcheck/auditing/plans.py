@@ -246,7 +246,7 @@ CHOSEN_ANEW = 20_000
 
 
 @dataclass
-class Counted:
+class CountedStages:
     """What `count` says of the counted trials.
 
     Attributes:
@@ -269,7 +269,7 @@ def count(
     alpha: float,
     premise: Premise,
     seed: int,
-) -> Counted:
+) -> CountedStages:
     """The stages. A claimed curve has one: its rule stands at one point of the curve.
 
     What a stage counts teaches the next one: its cells' laws and, of few outputs, its score.
@@ -304,7 +304,7 @@ def count(
         plan = replace(plan, rule=fitted(plan.rule, plan.cells, fresh.sum(axis=1), samples, alpha))
         stages.append(Stage.of(plan.rule, fresh, Stage.coin_of(seed, stage)))
         counts += fresh
-    return Counted(plan, stages, counts, first)
+    return CountedStages(plan, stages, counts, first)
 
 
 def _recounted(plan: Plan, past: tuple[list[Outputs], list[Outputs]]) -> NDArray[np.int64]:

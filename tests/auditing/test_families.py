@@ -126,3 +126,18 @@ def test_the_score_of_few_outputs_is_learned_anew_by_the_counted_ones():
         assert result.counts["runs_data"] + result.counts["runs_neighbour"] == result.counts["tested"]
     again = dp.audit(ordered, *pair, dp.PureDP(0.5), trials=400, seed=0, workers=None)
     assert again.epsilon_lower == results[0].epsilon_lower
+
+
+def tight(data, rng, trials):
+    """Randomised response of one bit, at epsilon 1, among three columns of noise."""
+    told = np.where(rng.random(trials) < np.e / (1 + np.e), data.sum(), 1 - data.sum())
+    return np.concatenate([rng.laplace(size=(trials, 3)) + 0.0, told[:, None] * np.ones((trials, 1))], axis=1)
+
+
+def test_a_score_that_is_chosen_and_learned_anew_keeps_the_level():
+    pair = np.zeros(1), np.ones(1)
+    refuted = sum(
+        dp.audit(tight, *pair, dp.PureDP(1.0), trials=120, seed=seed).outcome == "refuted" for seed in range(40)
+    )
+    # At 5 %, 8 or more of 40 have probability 7e-4.
+    assert refuted < 8
