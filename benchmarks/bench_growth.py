@@ -1,12 +1,13 @@
 """CPU seconds of the commands that read everything, as checks and stored records grow, a tenth as many checks.
 
-`python benchmarks/bench_growth.py [RECORDS…]` prints a table and, from size to size, the power of the number with which
-the seconds grow: 1 is linear. Nothing is kept from one command to the next but the store; "list again" is the second
-`list` of two that keep what they found out.
+`python benchmarks/bench_growth.py [RECORDS…] [--only COMMAND]…` prints a table and, from size to size, the power of the
+number with which the seconds grow: 1 is linear. Nothing is kept from one command to the next but the store; "list again"
+is the second `list` of two that keep what they found out.
 """
 
 from __future__ import annotations
 
+import argparse
 import math
 import os
 import resource
@@ -86,20 +87,20 @@ def seconds(command: Sequence[str], root: Path, cache: str = "") -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def main(sizes: Sequence[int]) -> None:
-    took: dict[str, list[float]] = {name: [] for name in (*COMMANDS, AGAIN)}
+def main(sizes: Sequence[int], only: Sequence[str]) -> None:
+    took: dict[str, list[float]] = {name: [] for name in (*COMMANDS, AGAIN) if not only or name in only}
     for records in sizes:
         with tempfile.TemporaryDirectory() as folder:
             begun = time.process_time()
             grown(Path(folder), records)
             spent = time.process_time() - begun
             print(f"{records:,} records of {max(records // 10, 10):,} checks, written in {spent:.0f} s")
-            for name, command in COMMANDS.items():
-                took[name].append(seconds(command, Path(folder)))
+            for name in took:
+                cache = str(Path(folder, "cache")) if name == AGAIN else ""
+                if name == AGAIN:
+                    seconds(COMMANDS["list"], Path(folder), cache)
+                took[name].append(seconds(COMMANDS.get(name, COMMANDS["list"]), Path(folder), cache))
                 print(f"  {name:12} {took[name][-1]:8.2f}", flush=True)
-            kept = [seconds(COMMANDS["list"], Path(folder), str(Path(folder, "cache"))) for _ in range(2)]
-            took[AGAIN].append(kept[-1])
-            print(f"  {AGAIN:12} {kept[-1]:8.2f}", flush=True)
     for name, values in took.items():
         powers = [
             f"{math.log(max(b, 1e-9) / a) / math.log(m / n):.2f}"
@@ -109,4 +110,8 @@ def main(sizes: Sequence[int]) -> None:
 
 
 if __name__ == "__main__":
-    main([int(float(word)) for word in sys.argv[1:]] or SIZES)
+    parser = argparse.ArgumentParser(description="CPU seconds of commands as checks and records grow.")
+    parser.add_argument("records", nargs="*", type=float, default=SIZES)
+    parser.add_argument("--only", action="append", default=[], choices=[*COMMANDS, AGAIN])
+    asked = parser.parse_args()
+    main([int(size) for size in asked.records], asked.only)

@@ -68,6 +68,8 @@ class Catalogue(Shelves["Claim", "Check"]):
     _borrowed: set[str] = field(default_factory=set)
     executions: Executions = field(default_factory=Executions)
     _transcripts: dict[str, ExecutedDerivation] = field(default_factory=dict)
+    _deriving: dict[str, list[Path]] = field(default_factory=dict)
+    """Statement -> the files of its derivations, of those that were asked for."""
     _order: dict[Path, int] = field(default_factory=dict)
 
     # -- what is asked of it ------------------------------------------------------------------------------------
@@ -199,10 +201,11 @@ class Catalogue(Shelves["Claim", "Check"]):
 
     def _derivations(self, labels: Iterable[str]) -> Iterator[Path]:
         """The files of the derivations of these labels."""
-        statements = {label.partition("@")[0] for label in labels}
-        for derivation in [d for statement in statements for d in near(self.derivations, statement)]:
-            if derivation.label.partition("@")[0] in statements:
-                yield self._places[f"derivation {derivation.label}"][0].resolve()
+        for statement in {label.partition("@")[0] for label in labels}:
+            if statement not in self._deriving:
+                here = (d.label for d in near(self.derivations, statement) if d.label.partition("@")[0] == statement)
+                self._deriving[statement] = [self._places[f"derivation {label}"][0].resolve() for label in here]
+            yield from self._deriving[statement]
 
     @functools.cached_property
     def algorithms(self) -> dict[str, type[Algorithm[Any]]]:

@@ -26,12 +26,16 @@ class Executions:
 
     recalled: bool = False
     _decisions: dict[str, list[Answer]] = field(default_factory=dict)
+    _sources: dict[str, str] = field(default_factory=dict)
 
     def of(self, derivation: Derivation, catalogue: Catalogue) -> ExecutedDerivation:
         known: list[Answer] = []
         id = f"{derivation.label}::{NAME}"
         if self.recalled and id in catalogue.checks:
-            known = readable(memo.read("decisions", *_key(id, catalogue.fingerprints([id])[id])))
+            if id not in self._sources:  # of all derivations at once: the sources are read once
+                ids = {id, *(each for each in catalogue.checks if each.endswith(f"::{NAME}"))}
+                self._sources |= catalogue.fingerprints(ids)
+            known = readable(memo.read("decisions", *_key(id, self._sources[id])))
         with noted(known) as decisions:
             found = derivation.run(Asked(catalogue.claims))
         self._decisions[id] = decisions

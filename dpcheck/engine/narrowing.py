@@ -36,6 +36,7 @@ def narrowed(catalogue: Catalogue, papers: Collection[str]) -> Catalogue:
         panels={},
         contests={},
         sizes={},
+        _deriving={},
     )
     for label in few.derivations:
         catalogue.transcript(label)  # kept in a table that both share
