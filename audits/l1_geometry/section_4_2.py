@@ -412,9 +412,11 @@ class _Listed:
     """A generator whose `random` hands out listed permutations, as numbers in their order."""
 
     def __init__(self, orders: list[np.ndarray]) -> None:
-        self.orders = orders
+        self.orders, self.asked = orders, [each.shape for each in orders]
+        self.drawn: list[Any] = []
 
     def random(self, shape: Any) -> np.ndarray:
+        self.drawn.append(tuple(shape))
         return np.argsort(self.orders.pop(0), axis=1).astype(float)
 
 
@@ -429,6 +431,8 @@ def allocation_is_uniform(context: Context) -> Verdict:
     pairs = [(a, b) for a in first for b in second]
     listed = _Listed([np.array([a for a, _ in pairs]), np.array([b for _, b in pairs])])
     array = shuffled_allocation(listed, len(pairs), n, p, r)  # type: ignore[arg-type]
+    if listed.drawn != listed.asked:
+        return differs(f"orders of {listed.drawn} numbers are drawn, {listed.asked} are to be", "exact")
     sets = [tuple(tuple(sorted(s)) for s in one) for one in array.tolist()]
     counts = [sets.count(kind) for kind in set(sets)]
     wanted = math.comb(n, r)

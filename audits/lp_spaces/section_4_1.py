@@ -213,8 +213,8 @@ def gradients_of_the_optimiser(context: Context, *, alpha: float) -> Verdict:
     """Projected gradients that stop by their certificate ask for no more gradients than the schedule says."""
     work = quadratic(Ball(3, 0.5), 0.5)
     algorithm = ApproximateObjectivePerturbation(lambda_=0.5, alpha=alpha, optimizer=ProjectedGradient())
-    found = runtime.count(algorithm, work, problem(work, 0.5), 60, 2, context.seed, context.name, alpha)
-    return runtime.verdict(found.gradients, found.claimed, x=1 / alpha, variable="1/alpha")
+    counted = runtime.count(algorithm, work, problem(work, 0.5), 60, 2, context.seed, context.name, alpha)
+    return runtime.verdict(counted.gradients, counted.claimed, x=1 / alpha, variable="1/alpha")
 
 
 @check("lp_spaces/proc-optimizer", kind="accuracy", grid={"gap": (1e-3, 1e-6)}, expect="consistent")
@@ -238,8 +238,8 @@ def steps_of_the_optimiser(context: Context, *, gap: float) -> Verdict:
     """The optimiser's gradients on a sample stay within condition number times logarithm."""
     work = quadratic(Ball(3, 0.5), 0.5)
     algorithm = ApproximateObjectivePerturbation(lambda_=0.2, alpha=gap, optimizer=ProjectedGradient())
-    found = runtime.count(algorithm, work, problem(work, 0.5), 100, 1, context.seed, context.name, gap)
-    return runtime.verdict(found.gradients, found.claimed, x=1 / gap, variable="1/gap")
+    counted = runtime.count(algorithm, work, problem(work, 0.5), 100, 1, context.seed, context.name, gap)
+    return runtime.verdict(counted.gradients, counted.claimed, x=1 / gap, variable="1/gap")
 
 
 @check(
@@ -445,13 +445,13 @@ def projection_lemma(context: Context, *, name: str, sigma: float) -> Verdict:
 def accuracy_of_remark_1(context: Context, *, epsilon: float) -> Verdict:
     """The corrected alpha of the code goes as epsilon^2 n^(-5/2), Remark 1's exponents; the printed one does not."""
     work = linear(Ball(3, 0.5))
-    found, wanted = [], []
+    levels, wanted = [], []
     for size in (10**6, 10**8):
         plan = ApproximateObjectivePerturbation(alpha_rule="fixed").schedule(problem(work, epsilon), size)
-        found.append(plan.phases[0].alpha)
+        levels.append(plan.phases[0].alpha)
         log, width = math.log(1 / DELTA), work.domain.gaussian_width()
         wanted.append(epsilon**2 * size**-2.5 / (width**2 * log))  # L = D = 1
-    return agree(found, wanted, "alpha")
+    return agree(levels, wanted, "alpha")
 
 
 @check("lp_spaces/proc-exact-objpert", kind="privacy")

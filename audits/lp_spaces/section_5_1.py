@@ -14,18 +14,18 @@ import scipy
 import sympy as sp
 
 from dpcheck.algorithms.lp_spaces import FullBatchMirrorDescent
-from dpcheck.algorithms.lp_spaces.rates import constrained_rate
 from dpcheck.algorithms.lp_spaces.regular import dual_regularity, mirror_map
 from dpcheck.algorithms.lp_spaces.regular import kappa as regularity
-from dpcheck.algorithms.lp_spaces.regular import kappa as regularity_of
 from dpcheck.checks import Context, by_size, check, together
+from dpcheck.engine.catalogue import algorithm
+from dpcheck.engine.setting import Setting
 from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of, explicit_of, order_of
 from dpcheck.geometry import measure_strong_convexity
 from dpcheck.geometry.norms import norm
 from dpcheck.harness import risk, runtime
 from dpcheck.harness.refutation import refuted_by
-from dpcheck.harness.relations import judged
+from dpcheck.harness.relations import compared, judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.scaling import AffinePhases, Drawn, Family, Instance, Pull, admitted, geometric, powers, scaling
 from dpcheck.harness.scaling.rows import Mutant
@@ -33,14 +33,12 @@ from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array
 from dpcheck.privacy import ApproxDP, gaussian_delta
 from dpcheck.running import Fixed, Fresh, Run
-from dpcheck.symbols import BY_NAME, D, L, T, d, delta, epsilon, kappa, n
+from dpcheck.symbols import D, L, T, d, delta, epsilon, kappa, n
 from dpcheck.verdicts import Verdict, combine, consistent, differs, undecided
 from dpcheck.workloads import CoordinateHuber
 
 from .cases import CORRECTED, DELTA, FREE, FUNNELS, RARE, READINGS, Funnel, certified, funnel, huber, problem
 from .lemmas import UNSEEN, audited, far_pair, inverse_map, replayed
-
-p_, theta_ = BY_NAME["p"], BY_NAME["theta"]
 
 EXPONENTS = (1.1, 1.5, 1.8)
 OF_ALGORITHM_3 = {
@@ -355,23 +353,6 @@ def average_in_closed_form(context: Context, *, n: int, curvature: float) -> Ver
     return admitted(ON_THE_LINE, instance, context.scale(1000, 10_000), context)
 
 
-@check("lp_spaces/proc-bassily21", kind="transcription", grid={"p": (1.2, 1.5, 1.9, 3.0, 8.0)})
-def code_is_the_quoted_rate(context: Context, *, p: float) -> Verdict:
-    """`constrained_rate` in code against the rates as quoted: of Remark 3 for p < 2, after Theorem 8 for p >= 2."""
-    values, wanted = [], []
-    for size, dim, diameter, eps in ((10**4, 30, 1.0, 0.3), (10**6, 500, 4.0, 0.9), (50, 2, 0.1, 0.05)):
-        at = {n: size, d: dim, D: diameter, epsilon: eps, delta: 1e-6, p_: p}
-        values.append(constrained_rate(size, dim, p, diameter, eps, 1e-6))
-        if p < 2:
-            rate = order_of("lp_spaces/proc-bassily21").subs({**at, kappa: regularity_of(p, dim, "safe")})
-        else:
-            # Theorem 8 at |theta*| = 1 over the gap of d^(1/2 - 1/p) between the two, times M.
-            gap = explicit_of("lp_spaces/claim-after-thm-8")
-            rate = (order_of("lp_spaces/thm-8").subs(theta_, 1) / gap * D).subs(at)
-        wanted.append(float(rate))
-    return agree(values, wanted, "excess risk without logarithms")
-
-
 @check("lp_spaces/thm-7", kind="symbolic")
 def weights_reach_the_square(context: Context) -> Verdict:
     """(1 + x)^T >= (n/T)^2 for x = (2/T) log_2(n/T) <= 1: because 1 + x - 2^x is concave and 0 at both ends."""
@@ -468,3 +449,38 @@ def coupled_runs_on_neighbours(context: Context, *, p: float) -> Verdict:
     return risk.expectation(
         apart, bound, context.failure_probability, quantity="distance of coupled outputs", x=p, variable="p"
     )
+
+
+@check("lp_spaces/thm-7@horizon", kind="accuracy", grid={"n": by_size([10**8, 10**10], [10**6, 10**8, 10**10, 10**12])})
+def derived_bound_at_both_horizons(context: Context, *, n: int) -> Verdict:
+    """The bound with constants behind Theorem 7, d = 10, p = 1.5, ‖θ*‖ = 1, as two formulas: smaller at the other T."""
+    setting = Setting(n=n, d=10, epsilon=0.5, delta=1e-6, extra={"minimiser_norm": 1.0})
+    printed, best = (
+        bound_of("lp_spaces/thm-7@risk", algorithm("lp_spaces/alg-3@corrected", horizon=rule), setting.problem, n)
+        for rule in ("paper", "best")
+    )
+    sides = ("at the other T", "at the printed T")
+    return compared("derived excess risk", sides, best, printed, ("n", n), ratio=best / printed)
+
+
+@check("lp_spaces/thm-7@horizon", kind="risk", grid={"n": by_size([10**8], [10**8, 10**9])}, expect="consistent")
+def excess_at_both_horizons(context: Context, *, n: int) -> Verdict:
+    """Algorithm 3 with the dual exponent and its own noise, p = 3/2, d = 3: every run at the other T beats every run at
+    the printed one.
+    """
+    # unbound: runs at two horizons against each other, whatever the bound is
+    work, setting, trials = huber(3), problem(huber(3), 0.9), 16
+    printed, other = (
+        risk.excess_risks(
+            FullBatchMirrorDescent(horizon=rule, exponent="corrected", kappa_rule="safe"), work, setting, n, trials,
+            context.seed, context.name, rule, n, gradients=1e18,
+        )
+        for rule in ("paper", "best")
+    )  # fmt: skip
+    numbers = {"printed T": float(printed.mean()), "other T": float(other.mean()), "trials": trials}
+    said = f"mean excess {other.mean():.3g} at the other T, {printed.mean():.3g} at the printed one, n = {n:.0e}"
+    chance = 1 / math.comb(2 * trials, trials)  # of this order, if both had one law
+    if other.max() < printed.min():
+        seen = "one law of the excess at both horizons"
+        return consistent(said, "sampled", notices=seen, failure_probability=chance, numbers=numbers)
+    return undecided(said, "sampled", failure_probability=chance, numbers=numbers)

@@ -14,9 +14,11 @@ import sympy as sp
 
 from dpcheck.algorithms.lp_spaces import HalvingPhasedSGD
 from dpcheck.algorithms.lp_spaces.phased import Pass
+from dpcheck.algorithms.lp_spaces.rates import constrained_rate
+from dpcheck.algorithms.lp_spaces.regular import kappa as regularity
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.settings import drawn, settings
-from dpcheck.engine.statements import bound_of, order_of, stated
+from dpcheck.engine.statements import bound_of, explicit_of, order_of, stated
 from dpcheck.harness import risk, runtime
 from dpcheck.harness.replay import Case
 from dpcheck.harness.scaling import AffinePhases, Instance, Pull, admitted, averaged_descent, powers, scaling
@@ -25,7 +27,7 @@ from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Problem, Schedule
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
-from dpcheck.symbols import L, d, delta, epsilon, n
+from dpcheck.symbols import BY_NAME, D, L, d, delta, epsilon, kappa, n
 from dpcheck.verdicts import Verdict, combine, differs, undecided
 from dpcheck.workloads import CoordinateHuber
 
@@ -282,3 +284,20 @@ def passes_in_closed_form(context: Context, *, curvature: float, d: int) -> Verd
     # unbound: the engine of these rates against drawn runs, whatever the rate is
     instance = phased(n=512, epsilon=0.9, curvature=curvature, d=d, delta=DELTA)
     return admitted(PASSES, instance, context.scale(1000, 10_000), context)
+
+
+@check("lp_spaces/proc-bassily21", kind="transcription", grid={"p": (1.2, 1.5, 1.9, 3.0, 8.0)})
+def code_is_the_quoted_rate(context: Context, *, p: float) -> Verdict:
+    """`constrained_rate` in code against the rates as quoted: of Remark 3 for p < 2, after Theorem 8 for p >= 2."""
+    values, wanted = [], []
+    for size, dim, diameter, eps in ((10**4, 30, 1.0, 0.3), (10**6, 500, 4.0, 0.9), (50, 2, 0.1, 0.05)):
+        at = {n: size, d: dim, D: diameter, epsilon: eps, delta: 1e-6, BY_NAME["p"]: p}
+        values.append(constrained_rate(size, dim, p, diameter, eps, 1e-6))
+        if p < 2:
+            rate = order_of("lp_spaces/proc-bassily21").subs({**at, kappa: regularity(p, dim, "safe")})
+        else:
+            # Theorem 8 at |theta*| = 1 over the gap of d^(1/2 - 1/p) between the two, times M.
+            gap = explicit_of("lp_spaces/claim-after-thm-8")
+            rate = (order_of("lp_spaces/thm-8").subs(BY_NAME["theta"], 1) / gap * D).subs(at)
+        wanted.append(float(rate))
+    return agree(values, wanted, "excess risk without logarithms")

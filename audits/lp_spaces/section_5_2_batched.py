@@ -74,7 +74,9 @@ def outputs_of_batched_descent(context: Context) -> Verdict:
     return audited(context, "batched")
 
 
-@check("lp_spaces/thm-10@derived", kind="accuracy", grid={"p": (1.1, 1.5, 1.8)})
+@check(
+    "lp_spaces/proc-batched-md", kind="accuracy", also=("lp_spaces/thm-10@derived",), grid={"p": (1.1, 1.5, 1.8)}
+)  # fmt: skip
 def noise_that_the_bound_is_told(context: Context, *, p: float) -> Verdict:
     """The C of the bound is the mean square of the noise in its own norm, Lemma 4 at m = 2, at the schedule's sigma;
     its theta is the root of 2 Phi/kappa at a point of the minimiser's norm.

@@ -18,10 +18,11 @@ import sympy as sp
 from dpcheck.accounting import account
 from dpcheck.algorithms.pure_heavy_tails.localize import LocalizedOutputPert
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.catalogue import claim
 from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import unassumed
 from dpcheck.harness import risk
-from dpcheck.harness.relations import judged
+from dpcheck.harness.relations import compared, judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.scaling import Instance, admitted, powers, scaling, unmeasured
 from dpcheck.symbols import BY_NAME
@@ -364,3 +365,29 @@ settings_of_the_localised_algorithm = settings(
     problems=LONG,
     fields={"k": (2.0, 3.0, 4.0)},
 )
+
+
+@check(
+    "pure_heavy_tails/thm-3-1@second-moment",
+    kind="risk",
+    grid={"k": (3.0, 4.0, 8.0), "G_k": (3.0, 10.0), "side": (0.1, 10.0)},
+)
+def private_terms_on_both_sides(context: Context, *, k: float, G_k: float, side: float) -> Verdict:
+    """The solver's proved distance, run with k and with 2 at G_2 = 1, ten times below and above the crossing."""
+    d, epsilon, m = 4.0, 1.0, 1e6
+    crossing = float(claim(context.label).evaluate(G_2=1.0, G_k=G_k, k=k))
+    m = d / (epsilon * crossing * side)
+    shared = {"m": m, "d": d, "epsilon": epsilon, "lambda_": 1.0}
+    distance = claim("pure_heavy_tails/prop-3-2@derived")
+    second = float(distance.evaluate(G_k=1.0, k=2.0, **shared))
+    higher = float(distance.evaluate(G_k=G_k, k=k, **shared))
+    smaller, larger = (second, higher) if side > 1 else (higher, second)
+    sides = ("with k = 2", f"with k = {k:g}")
+    series = f"k = {k:g}, G_k = {G_k:g}"
+    verdict = compared(
+        "proved distance", sides if side > 1 else sides[::-1], smaller, larger, ("d/(nε) over the crossing", side),
+        crossing=crossing,
+    )  # fmt: skip
+    point = Point(x=side, value=higher / second, bound=1.0, series=series)
+    axes = ("d/(nε) over the crossing", "proved distance with k over that with k = 2")
+    return replace(verdict, points=[point], axes=axes, dashed="as large")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
 import scipy
 
 from dpcheck.accounting.placing import placing_delta
@@ -17,7 +18,7 @@ from dpcheck.harness.budget import with_budget
 from dpcheck.harness.odd_record import odd_record, shuffled_delta
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.privacy import ApproxDP
-from dpcheck.verdicts import Point, Verdict, refuted, undecided
+from dpcheck.verdicts import Point, Verdict, differs, refuted, undecided
 from dpcheck.workloads.linear import TwoPoint
 
 from .cases import ANY, problem, told, well
@@ -274,12 +275,22 @@ def drawn_places_are_private(context: Context, *, epsilon: float, delta: float) 
 
 @check("tsybakov/alg-6@placed", kind="accuracy", grid={"loss": tuple(LOSSES)})
 def lines_of_placed_batches(context: Context, *, loss: str) -> Verdict:
-    """Places, sums over n/(2T), points between averages and steps, prox steps; some batches are empty."""
-    work, n = LOSSES[loss], 12
-    seen = watch(context, placed(batches=5), told(work, ApproxDP(0.2, 0.1)), work, n)
-    (row,) = seen.plan.phases
+    """Places, sums over n/(2T), points between averages and steps, prox steps; some batches are empty.
+
+    Each of T = 5 batches has a tenth of the records and none of them a half, by Hoeffding's inequality.
+    """
+    work, n, trials = LOSSES[loss], 12, 100
+    seen = watch(context, placed(batches=5), told(work, ApproxDP(0.2, 0.1)), work, n, trials)
+    (row,), (drawn,) = seen.plan.phases, seen.run.transcript.coins
     end = steps_of_places(seen, "tsybakov/alg-6@weights", row, seen.rows, seen.start, seen.domain)
-    return seen.verdict(end, [Released("batch", row.sigma, 0, n, row.T, 2 * row.level / row.b)])
+    lines = seen.verdict(end, [Released("batch", row.sigma, 0, n, row.T, 2 * row.level / row.b)])
+    shares = drawn.mean(axis=(0, 1))
+    off = float(np.abs(shares - np.array([0.5 / row.T] * row.T + [0.5])).max())
+    allowed = math.sqrt(math.log(2 * len(shares) / context.failure_probability) / (2 * trials * n))
+    if off > allowed:
+        said = f"the share of records in a batch, or in none, is off by {off:.3g}, {allowed:.3g} is allowed"
+        return differs(said, "sampled", failure_probability=context.failure_probability)
+    return lines
 
 
 @check("tsybakov/alg-7", kind="accuracy", also=("tsybakov/thm-7@corrected",))

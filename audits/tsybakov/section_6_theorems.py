@@ -10,9 +10,12 @@ from typing import Any
 
 from dpcheck.algorithms.tsybakov import IteratedAccelerated, PermutedAccelerated
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.catalogue import algorithm, claim
+from dpcheck.engine.setting import Setting
 from dpcheck.engine.statements import bound_of
-from dpcheck.harness import accuracy
+from dpcheck.harness import accuracy, lower_bound
 from dpcheck.harness.odd_record import odd_record, shuffled_delta
+from dpcheck.harness.relations import compared
 from dpcheck.harness.scaling import Instance, Simulated, admitted, powers, scaling
 from dpcheck.privacy import ApproxDP
 from dpcheck.verdicts import Point, Verdict, consistent, differs
@@ -311,3 +314,27 @@ def placed_calls_risk(*, n: int, steepness: float) -> Instance:
 def placed_calls_risk_in_the_growth(*, steepness: float, **growth: float) -> Instance:
     """The same in the growth constant, at 2^100 records: -1."""
     return placed_calls(2**100, steepness, growth["lambda"])
+
+
+@check("tsybakov/thm-6@range", kind="risk", grid={"n": by_size([2**14], [2**14, 2**18, 2**22]), "k": (2.0, 4.0, 16.0)})
+def private_over_statistical(context: Context, *, n: int, k: float) -> Verdict:
+    """At the largest ε of the theorem, d = 1, 10, 100, δ = 1/n, 1/n², n^{-8}: the ratio is at least the claimed one."""
+    facts = []
+    for d in (1, 10, 100):
+        for delta in (1 / n, 1 / n**2, float(n) ** -8):
+            epsilon = math.sqrt(math.log(n / delta) / n)
+            ratio = (math.sqrt(d * math.log(1 / delta)) / (epsilon * n)) ** ((k - 1) / k) * math.sqrt(n)
+            least = float(claim(context.label).evaluate(d=d, n=n, k=k, delta=delta, epsilon=epsilon))
+            facts.append(lower_bound.Fact(f"the ratio at d = {d}, δ = {delta:.1g}", ratio, ">=", least, 1e-12))
+    return lower_bound.verdict(facts)
+
+
+@check("tsybakov/thm-6@range", kind="accuracy", grid={"n": by_size([2**14], [2**12, 2**16, 2**20])})
+def noise_of_a_shuffled_batch(context: Context, *, n: int) -> Verdict:
+    """Algorithm 6 as its schedule has it, d = 1, at the theorem's largest ε: noise exceeds sampling in every batch."""
+    delta = 1 / n**2
+    setting = Setting(n=n, d=1, epsilon=math.sqrt(math.log(n / delta) / n), delta=delta, k=2.0)
+    (row,) = algorithm("tsybakov/alg-6@shuffle", k=2.0).schedule(setting.problem, n).phases
+    sampling = setting.moment(2) ** 2 / row.b
+    sides = ("by sampling", "by noise")
+    return compared("variance of a batch", sides, sampling, row.sigma**2, ("n", n), batch=row.b)

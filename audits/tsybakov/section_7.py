@@ -70,8 +70,8 @@ def lines_of_dpsgd(context: Context, *, average: bool, loss: str) -> Verdict:
 def sampled_gradients(context: Context, *, b: int) -> Verdict:
     """Gradients of 40 steps of DP-SGD on 256 records against Tb and six deviations of the random batch sizes."""
     work = well(2.0, 4.0)
-    found = runtime.count(PoissonSGD(T=40, b=b), work, problem(work, 3.0), 256, 1, context.seed, context.name, b)
-    return runtime.verdict(found.gradients, found.claimed + 6 * math.sqrt(found.claimed), x=b, variable="b")
+    counted = runtime.count(PoissonSGD(T=40, b=b), work, problem(work, 3.0), 256, 1, context.seed, context.name, b)
+    return runtime.verdict(counted.gradients, counted.claimed + 6 * math.sqrt(counted.claimed), x=b, variable="b")
 
 
 TABLES: dict[str, Callable[..., RegularisedPopulation]] = {
@@ -179,16 +179,16 @@ def compare(figures: str, variable: str) -> Callable[[Rows, float], Verdict]:
     """A check's conclusion: which method is best where, and whether that is as in Section 7. Nothing is refuted."""
 
     def judge(rows: Rows, failure_probability: float) -> Verdict:
-        points = [_point(cell, found, variable) for cell, found in rows]
+        points = [_point(cell, counted, variable) for cell, counted in rows]
         numbers: dict[str, float | int | str | bool] = {}
         said = []
         for data in dict.fromkeys(str(cell["data"]) for cell, _ in rows):
-            own = [(cell, found) for cell, found in rows if cell["data"] == data]
+            own = [(cell, counted) for cell, counted in rows if cell["data"] == data]
             numbers[f"excess risk of the start, {data}"] = float(own[0][1]["start"])
             numbers[f"misclassified at the minimiser, {data}"] = float(own[0][1]["best wrong"])
             for end in (min, max):
                 x = end(float(cell[variable]) for cell, _ in own)
-                there = [(cell, found) for cell, found in own if float(cell[variable]) == x]
+                there = [(cell, counted) for cell, counted in own if float(cell[variable]) == x]
                 for cell, entry in there:
                     key = f"{cell['method']}, {data}, {variable} = {x:g}"
                     numbers[key] = float(entry["mean"])

@@ -9,6 +9,7 @@ import numpy as np
 import scipy
 import sympy as sp
 
+from dpcheck.algorithms.user_level.concentration import certified_movement
 from dpcheck.checks import Context, check
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import explicit_of, order_of, stated
@@ -20,7 +21,7 @@ from dpcheck.symbols import D, L, T, d, eta, sigma, zeta
 from dpcheck.verdicts import Verdict, combine
 
 from .cases import covered, linear, stated_each
-from .lemmas import TAU, Moves, clouds, coupled, of_the_order, regret
+from .lemmas import TAU, Moves, below, clouds, coupled, of_the_order, regret
 
 
 @check("user_level/lem-b2", kind="sensitivity")
@@ -98,6 +99,23 @@ def number_of_other_inclusions(context: Context) -> Verdict:
         right.append(zeta)
     covers = "sums of Bernoulli(<= 6/C) are dominated by the binomial; for each C and zeta of the grid"
     return accuracy.never_violated(left, right, statement="P(B >= 6(e - 1) + log(1/zeta)) <= zeta", covers=covers)
+
+
+@check("user_level/lem-b2@sharper", kind="sensitivity", grid={"C": (120, 400), "g": (0.1, 0.25)})
+def certified_movement_of_algorithm_1(context: Context, *, C: int, g: float) -> Verdict:
+    """The lemma at the least B and the largest |S| that fail with a chance of 1/1000 each, by exact binomial sums.
+
+    Scores are (4/5 - g)C at least. The core but one, if the changed point is in it, counts as many neighbours less one.
+    """
+    chance, core = 1e-3, (0.8 - g) * C
+    found = certified_movement(C, diameter=4 * TAU, reach=1e9, shortfall=g, passing=0.0, chance=chance, doubled=True)
+    keep = stated("user_level/proc-outlier-removal", h=core - 1, C=C)
+    differs_with = stated("user_level/proc-outlier-removal@derived", C=C)
+    members = math.ceil(core - 1e-9) - 1
+    least = next(b for b in range(C) if 1 - below(C - 1, differs_with, b + 1) <= chance)
+    kept = max(k for k in range(members + 1) if below(members, keep, k) <= chance)
+    wanted = stated("user_level/lem-b2@sharper", tau=TAU, B=least, C=C) * (2 * C / 3) / kept
+    return agree([found.sensitivity, found.failure], [wanted, 2 * chance], "certified movement and its chance")
 
 
 @check("user_level/lem-b3", kind="risk", grid={"loss": ("linear", "huber"), "eta": (0.1,)})

@@ -10,11 +10,18 @@ import numpy as np
 import scipy
 import sympy as sp
 
-from dpcheck.algorithms.user_level.concentration import inclusion, neighbour_counts, weighted_mean
+from dpcheck.algorithms.user_level.concentration import (
+    certified_movement,
+    inclusion,
+    neighbour_counts,
+    weighted_mean,
+    weighted_movement,
+)
 from dpcheck.checks import Context, check
 from dpcheck.engine.statements import order_of, stated
 from dpcheck.harness import accuracy, domain
 from dpcheck.harness.refutation import witnessed
+from dpcheck.harness.symbolic import agree
 from dpcheck.interfaces import Array
 from dpcheck.symbols import B
 from dpcheck.verdicts import Verdict, combine
@@ -22,7 +29,7 @@ from dpcheck.verdicts import Verdict, combine
 from .cases import (
     stated_each,
 )
-from .lemmas import TAU, clouds, coupled, of_the_order
+from .lemmas import TAU, below, clouds, coupled, of_the_order
 
 
 @check("user_level/lem-c2", kind="sensitivity")
@@ -168,4 +175,32 @@ def weights_of_drawn_clouds(context: Context, *, d: int, K: int) -> Verdict:
         np.linalg.norm(here[0] - there[0], axis=1)[some],
         stated_each("user_level/lem-c2@weighted", tau=TAU, s=score[some], K=float(K)),
         statement="|mean - mean'| <= 32 tau/(2s - K)", failure_probability=context.failure_probability,
+    )  # fmt: skip
+
+
+@check("user_level/lem-c2@weighted", kind="sensitivity", grid={"K": (60, 400), "g": (0.02, 0.1)})
+def certified_movement_of_weighted_means(context: Context, *, K: int, g: float) -> Verdict:
+    """What Algorithm 2 certifies where a step releases bit and mean together is the lemma at scores of (4/5 - g)K."""
+    found = weighted_movement(K, diameter=4 * TAU, reach=1e9, shortfall=g)
+    wanted = stated("user_level/lem-c2@weighted", tau=TAU, s=(0.8 - g) * K, K=K)
+    return agree([found], [wanted], "certified movement")
+
+
+@check("user_level/lem-c2@derived", kind="sensitivity", grid={"K": (200, 400), "g": (0.02, 0.1)})
+def certified_movement_at_equal_radii(context: Context, *, K: int, g: float) -> Verdict:
+    """4 tau (2 + B)/|S| at the least B and at an |S| that fail with a chance of 1/1000 each, by exact binomial sums.
+
+    A sum of inclusions of a given mean falls short most easily where all of them are alike, and by no less than a half.
+    """
+    chance = 1e-3
+    found = certified_movement(K, diameter=4 * TAU, reach=1e9, shortfall=g, passing=0.0, chance=chance, doubled=False)
+    change = stated("user_level/proc-outlier-removal@derived", C=K)
+    least = next(b for b in range(K) if 1 - below(K - 1, change, b + 1) <= chance)
+    kept = round(4 * TAU * (2 + least) / found.sensitivity)
+    share = stated("user_level/lem-c2@derived", s=(0.8 - g) * K, K=K) - (1 + change * (K - 1)) / K
+    sure = max(k for k in range(K + 1) if below(K, share, k) <= chance)
+    covers = "the changed point, and 6/K of each other, are taken off the mean"
+    return accuracy.never_violated(
+        [float(kept), float(sure)], [float(sure), 2.0 * kept], statement="certified <= surely kept <= twice that",
+        covers=covers, evidence="certificate",
     )  # fmt: skip

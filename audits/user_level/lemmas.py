@@ -80,6 +80,11 @@ def coupled(points: Array, moved: Array, uniforms: Array, *, score: float, reach
     )
 
 
+def below(count: int, p: float, k: int) -> float:
+    """P(Binomial(count, p) < k), as a sum."""
+    return math.fsum(math.comb(count, j) * p**j * (1 - p) ** (count - j) for j in range(k))
+
+
 def joint_convexity() -> Verdict:
     """Whether (ε', δq) is spent where a share q of the runs differs, each by an (ε, δ)-private step.
 

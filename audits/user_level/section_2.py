@@ -16,12 +16,15 @@ from dpcheck.algorithms.user_level.descent import movement
 from dpcheck.algorithms.user_level.sizes import best_q, log_ratio, smallest_users
 from dpcheck.auditing.exact import exact_epsilon
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.catalogue import algorithm, claim
+from dpcheck.engine.setting import Setting
 from dpcheck.engine.settings import drawn, settings
-from dpcheck.engine.statements import order_of, stated
+from dpcheck.engine.statements import bound_of, order_of, stated
 from dpcheck.errors import Infeasible
 from dpcheck.harness import accuracy, domain, runtime, sensitivity
 from dpcheck.harness.budget import REDUCED, with_budget
 from dpcheck.harness.refutation import witnessed
+from dpcheck.harness.relations import compared
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array
@@ -455,3 +458,22 @@ def smoothness_at_which_algorithm_1_is_planned(context: Context) -> Verdict:
         values.append(low / stated("user_level/fact-prior-rates@bs23-smoothness", **sizes, L=1.0, D=1.0))
         wanted.append(stated("user_level/claim-2-2", **sizes))
     return agree(values, wanted, "quotient of the two largest smoothness parameters", tolerance=1e-7)
+
+
+@check(
+    "user_level/thm-2-1@dominated",
+    kind="risk",
+    grid={"n": by_size([2**20], [2**20, 2**22, 2**24]), "m": by_size([1, 256], [1, 16, 256]), "epsilon": (0.5, 1.0)},
+)
+def proved_risk_in_linear_time(context: Context, *, n: int, m: int, epsilon: float) -> Verdict:
+    """The bounds with constants that both algorithms have, d = 10, δ = 1/n²: group privacy's is never larger."""
+    setting = Setting(n=n, d=10, epsilon=epsilon, delta=1 / n**2, m=m, H=1e-3)
+    baseline, linear = algorithm("user_level/proc-group-privacy"), algorithm("user_level/alg-1")
+    values = [
+        bound_of("user_level/proc-group-privacy@summed", baseline, setting.problem, n),
+        bound_of("user_level/thm-b1@summed", linear, setting.problem, n),
+    ]
+    ratio = float(claim(context.label).evaluate(n=n, m=m))
+    series = f"m = {m}, epsilon = {epsilon:g}"
+    sides = ("by group privacy", "by Algorithm 1")
+    return compared("proved excess risk", sides, *values, ("n", n), series, **{"ratio of the private terms": ratio})

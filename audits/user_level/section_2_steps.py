@@ -109,7 +109,7 @@ def score_lies_between_one_and_all(context: Context) -> Verdict:
 def score_of_replaced_points(context: Context, *, C: int) -> Verdict:
     """r points of C moved together, all placements on four sites: at most 2 r (C - r)/C, and attained."""
     points = _clouds(C)
-    before, found, wanted = concentration_score(points, 1.0), [], []
+    before, changes, wanted = concentration_score(points, 1.0), [], []
     for r in range(1, C // 2 + 1):
         alike = (points[:, :r] == points[:, :1]).all(axis=(1, 2))
         worst = 0.0
@@ -117,9 +117,9 @@ def score_of_replaced_points(context: Context, *, C: int) -> Verdict:
             moved = points.copy()
             moved[:, :r] = site
             worst = max(worst, float(np.abs(concentration_score(moved, 1.0) - before)[alike].max()))
-        found.append(worst)
+        changes.append(worst)
         wanted.append(stated("user_level/proc-concentration-score@derived", r=r, K=C))
-    return agree(found, wanted, f"largest change of the score, r = 1..{C // 2} equal points of {C}")
+    return agree(changes, wanted, f"largest change of the score, r = 1..{C // 2} equal points of {C}")
 
 
 @check("user_level/proc-outlier-removal", kind="accuracy")
@@ -127,15 +127,15 @@ def inclusion_probabilities(context: Context) -> Verdict:
     """A point is kept exactly where its uniform lies below p(h), for all h of 12 points."""
     h = np.arange(1, 13, dtype=float)[None]
     wanted = [stated("user_level/proc-outlier-removal", h=x, C=12) for x in h[0]]
-    points, found = np.eye(12)[None], []
+    points, chances = np.eye(12)[None], []
     for j in range(12):
         p, kept = wanted[j], []
         for shift in (-1e-9, 1e-9):
             u = np.full((1, 12), 2.0)
             u[0, j] = p + shift
             kept.append(outlier_removal(points, h, u, np.full((1, 12), -1.0))[0, j] == 1.0)
-        found.append(p if kept == [True, False] else math.inf)
-    return agree(np.minimum(found, 9.0), wanted, "keeping probabilities")
+        chances.append(p if kept == [True, False] else math.inf)
+    return agree(np.minimum(chances, 9.0), wanted, "keeping probabilities")
 
 
 @check("user_level/proc-outlier-removal", kind="sensitivity")
@@ -176,7 +176,7 @@ def inclusions_of_the_others(context: Context, *, C: int) -> Verdict:
 @check("user_level/lem-2-3", kind="symbolic", also=PRINTED_TWICE)
 def exact_distance_grows_like_the_order(context: Context) -> Verdict:
     """Of linear losses: its root mean square over each stated order without its logarithm is level in eta, L and T."""
-    found = []
+    verdicts = []
     for label in ("user_level/lem-2-3", *PRINTED_TWICE):
         order = order_of(label)
         order, level = order.subs(dict.fromkeys(order.atoms(sp.log), 1)), []
@@ -184,15 +184,15 @@ def exact_distance_grows_like_the_order(context: Context) -> Verdict:
             at = {"eta": eta, "L": L, "T": T}
             level.append(math.sqrt(stated("user_level/lem-2-3@linear", **at)) / evaluate(order, at))
         said = "R over the order without its logarithm, at three eta, L and T"
-        found.append(agree(level, [level[-1]] * 3, said, tolerance=1e-3))
-    return combine(found)
+        verdicts.append(agree(level, [level[-1]] * 3, said, tolerance=1e-3))
+    return combine(verdicts)
 
 
 @check("user_level/lem-2-3", kind="symbolic", also=PRINTED_TWICE)
 def derived_bound_is_of_the_stated_order(context: Context) -> Verdict:
     """At dT = 3 at most 20 times each stated order for every zeta, and in the end a multiple of it."""
     root = sp.Symbol("root", positive=True)  # of log(1/zeta)
-    found = []
+    verdicts = []
     for label in ("user_level/lem-2-3", *PRINTED_TWICE):
         order, derived = order_of(label), explicit_of("user_level/lem-2-3@derived")
         logs = order.atoms(sp.log)
@@ -203,9 +203,9 @@ def derived_bound_is_of_the_stated_order(context: Context) -> Verdict:
             return differs(f"the derived bound over {label} is {ratio}, no function of zeta alone", "symbolic")
         ends = [float(ratio.subs(root, at)) for at in (1e8, 1e9)]
         said = f"derived bound <= 20 times {label} at dT = 3"
-        found.append(domain.never_positive(sp.expand(ratio**2) - 400, {"root": (0, 100)}, statement=said))
-        found.append(agree(ends[:1], ends[1:], "the ratio, as zeta falls", tolerance=1e-6))
-    return combine(found)
+        verdicts.append(domain.never_positive(sp.expand(ratio**2) - 400, {"root": (0, 100)}, statement=said))
+        verdicts.append(agree(ends[:1], ends[1:], "the ratio, as zeta falls", tolerance=1e-6))
+    return combine(verdicts)
 
 
 @check("user_level/lem-2-3", kind="stability", also=PRINTED_TWICE, expect="consistent")
@@ -219,7 +219,7 @@ def drawn_distances_grow_like_the_order(context: Context) -> Verdict:
         work = LinearMean(np.array([L]), np.zeros(1), Ball(1, 1e6), 1e6)
         apart = distances(work, context, 1000, T, eta, T) * eta * L * math.sqrt(T)
         drawn.append(({"eta": eta, "L": L, "T": float(T)}, math.sqrt(float(np.mean(apart**2)))))
-    labels, found = ("user_level/lem-2-3", *PRINTED_TWICE), []
+    labels, verdicts = ("user_level/lem-2-3", *PRINTED_TWICE), []
     for label in labels:
         order = order_of(label)
         order = order.subs(dict.fromkeys(order.atoms(sp.log), 1))
@@ -228,11 +228,11 @@ def drawn_distances_grow_like_the_order(context: Context) -> Verdict:
         said = f"the mean distance over {label} without its logarithm varies by a factor of {off:.3f} over eta, L and T"
         fields: dict[str, Any] = {"failure_probability": context.failure_probability / len(labels)}
         if off > 1.5:
-            found.append(differs(said, "sampled", **fields))
+            verdicts.append(differs(said, "sampled", **fields))
         else:
             seen = "a power of eta, L or T off by a half"
-            found.append(consistent(said, "sampled", notices=seen, severity=off / 1.5, **fields))
-    return combine(found)
+            verdicts.append(consistent(said, "sampled", notices=seen, severity=off / 1.5, **fields))
+    return combine(verdicts)
 
 
 @check(

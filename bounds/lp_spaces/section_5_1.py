@@ -302,23 +302,6 @@ remark_3 = underived(
 )
 
 
-proc_bassily21 = claim(
-    "lp_spaces/proc-bassily21",
-    "Constrained ℓ_p baseline",
-    "Lipschitz losses on a set of diameter M: Õ((M + M²)(√κ/√n + κ√(d log(1/δ))/(nε))) for 1 < p < 2.",
-    kind="procedure",
-    section="5.1",
-    origin="cited",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
-    order=(D + D**2) * (sp.sqrt(kappa / n) + kappa * NOISE),
-)
-
-
-constrained = underived("lp_spaces/proc-bassily21", "cited from Bassily et al. 2021 for comparison")
-
-
 horizon = claim(
     "lp_spaces/thm-7@horizon",
     "Theorem 7 with another number of steps",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sympy as sp
 
 from dpcheck.asymptotics import Regime
-from dpcheck.derivations import Proof, derivation
-from dpcheck.symbols import L, d, epsilon, eta, index, last, n, p, sequences, theta
+from dpcheck.derivations import Proof, derivation, underived
+from dpcheck.symbols import D, L, d, epsilon, eta, index, kappa, last, n, p, sequences, theta
 
 from ._paper import HALF, LARGE_P, LOG, NOISE, PRIVACY, SMALL_LOSS, c, claim, size
 
@@ -172,3 +172,20 @@ phased_gradients = phased_phases.as_read(
     quantity="gradients",
     explicit=sp.Sum(n_at[j], (j, 1, last)),
 )
+
+
+proc_bassily21 = claim(
+    "lp_spaces/proc-bassily21",
+    "Constrained ℓ_p baseline",
+    "Lipschitz losses on a set of diameter M: Õ((M + M²)(√κ/√n + κ√(d log(1/δ))/(nε))) for 1 < p < 2.",
+    kind="procedure",
+    section="5.1",
+    origin="cited",
+    quantity="excess risk",
+    measures="excess risk",
+    relation="<=",
+    order=(D + D**2) * (sp.sqrt(kappa / n) + kappa * NOISE),
+)
+
+
+constrained = underived("lp_spaces/proc-bassily21", "cited from Bassily et al. 2021 for comparison")

@@ -87,15 +87,6 @@ alg_5_gradients = alg_5_noise.as_read(
     explicit=n * GRID,
 )
 
-proc_pgm = claim(
-    "pure_heavy_tails/proc-pgm",
-    "Projected gradient mappings (17)-(19)",
-    "G(w) = (w − Π_W(w − γ∇F̂_λ(w)))/γ, and its clipped version with clip_C of every gradient; the score is the "
-    "norm of the latter.",
-    kind="procedure",
-    section="E.1",
-)
-
 fact_clip_bias = claim(
     "pure_heavy_tails/fact-clip-bias",
     "[ALT24, Lemma 3], Equation (21)",

@@ -208,7 +208,7 @@ linear_time = claim(
     quantity="private term over that of group privacy",
     relation="=",
     explicit=sp.sqrt(n / m),
-    about=("user_level/alg-1", "user_level/proc-group-privacy"),
+    about=("user_level/alg-1",),
 )
 linear_time_found = finding(
     "user_level/thm-2-1@dominated",

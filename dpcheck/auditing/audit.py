@@ -1,7 +1,7 @@
 """`dp.audit`: does a mechanism keep its promise on one pair of inputs?
 
 Fixed mode: a held-out part of the runs chooses a score, and a rule that guesses the input from it; the other runs, each
-on an input chosen by a fair coin, are counted in stages, the rule of the second one learned from the first as well, and
+on an input chosen by a fair coin, are counted in stages, the rule of each learned from those before as well, and
 fitted to where the stage's outputs fell, whichever input they came from. Right and wrong guesses are one exact test of
 both directions of the promise (`dpcheck.auditing.stages`).
 """
@@ -30,6 +30,7 @@ from dpcheck.auditing.result import AuditResult
 from dpcheck.auditing.runner import Runner, block_size
 from dpcheck.auditing.stages import Stage, epsilon_lower
 from dpcheck.auditing.visible import what_was_visible
+from dpcheck.auditing.workers import spread
 from dpcheck.errors import InvalidInput
 from dpcheck.privacy import ApproxDP, Guarantee
 from dpcheck.verdicts import Outcome
@@ -58,6 +59,7 @@ def audit(
     until: str | Callable[[Look], bool] | None = None,
     max_samples: int | None = None,
     resume: Mapping[str, Any] | None = None,
+    workers: int | None = None,
 ) -> AuditResult:
     """Runs a mechanism on two neighbouring inputs and says what its outputs prove against a claim.
 
@@ -97,6 +99,8 @@ def audit(
         max_samples: runs, both inputs together, that an anytime audit may take; None: 2 * trials.
         resume: `result.state` of an earlier anytime audit. It must have had the same source of the mechanism, values
             of the pair, claim, score, seed and failure probability.
+        workers: processes that run the mechanism, as in `dp.in_workers`: the result is the same for any number of
+            them. None: this process, with streams of its own.
 
     Returns:
         An `AuditResult`: REFUTED, CONSISTENT, or UNDECIDED where nothing could have been refuted, or trials are not
@@ -111,48 +115,49 @@ def audit(
     trials = check_settings(mechanism, claim, trials, failure_probability, mode, held_out)
     pair = describe_pair(data, neighbour, adjacency)
     encoder = Encoder(mechanism_name(mechanism), halts=halts)
-    runner = Runner(mechanism, (data, neighbour), seed, encoder, chunk)
     start = time.perf_counter()
-    if mode == "anytime":
-        return _anytime(
+    if mode != "anytime" and (until is not None or max_samples is not None or resume is not None):
+        raise InvalidInput('until, max_samples and resume belong to mode="anytime"; a fixed audit looks once')
+    with spread(mechanism, workers) as inside:
+        runner = Runner(inside, (data, neighbour), seed, encoder, chunk)
+        if mode == "anytime":
+            return _anytime(
+                runner,
+                claim,
+                failure_probability,
+                score,
+                samples=max_samples or 2 * trials,
+                until=until,
+                resume=resume,
+                pair=pair,
+                trials=trials,
+                seed=seed,
+                label=label,
+                start=start,
+            )
+        held = plans.hold_out(runner, trials, held_out, score, claim)
+        samples = 2 * trials - sum(len(outputs) for outputs in held)
+        shares = {name: share * failure_probability for name, share in spending.split(claim, mode).items()}
+        plan = plans.learn(runner, held, samples, claim, shares["bound"], score, seed)
+        premise = _premise(plan, seed, failure_probability)
+        found = plans.count(runner, held, plan, samples, claim, shares["bound"], premise, seed)
+        premise.check()
+        return _conclude(
             runner,
+            found.plan,
+            found.stages,
+            found.counts,
+            # Its tests were fixed before anything was counted.
+            measure_curve(plan.cells, found.first, shares["band"]),
             claim,
             failure_probability,
-            score,
-            samples=max_samples or 2 * trials,
-            until=until,
-            resume=resume,
+            premise=premise,
             pair=pair,
             trials=trials,
             seed=seed,
             label=label,
             start=start,
         )
-    if until is not None or max_samples is not None or resume is not None:
-        raise InvalidInput('until, max_samples and resume belong to mode="anytime"; a fixed audit looks once')
-    held = plans.hold_out(runner, trials, held_out, score, claim)
-    samples = 2 * trials - sum(len(outputs) for outputs in held)
-    shares = {name: share * failure_probability for name, share in spending.split(claim, mode).items()}
-    plan = plans.learn(runner, held, samples, claim, shares["bound"], score, seed)
-    premise = _premise(plan, seed, failure_probability)
-    last, stages, counts = plans.count(runner, plan, samples, claim, shares["bound"], premise, seed)
-    premise.check()
-    return _conclude(
-        runner,
-        last,
-        stages,
-        counts,
-        # Its tests were fixed before anything was counted.
-        measure_curve(plan.cells, counts, shares["band"]),
-        claim,
-        failure_probability,
-        premise=premise,
-        pair=pair,
-        trials=trials,
-        seed=seed,
-        label=label,
-        start=start,
-    )
 
 
 def _premise(plan: plans.Plan, seed: int, failure_probability: float) -> Premise:

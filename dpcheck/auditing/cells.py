@@ -236,6 +236,16 @@ def _monotone(odds: Array, hits: Array, total: Array) -> Array:
     return np.asarray(ordered) if loss < math.log(max(2.0, total.sum())) else odds
 
 
+REPEATS = 3
+"""How often a value must come back among continuous ones to be an atom: no density does that."""
+
+
+def _continuous(counts: NDArray[np.int64]) -> bool:
+    """Whether values hardly ever come back, but for those that do so often: on a grid most that do come back twice."""
+    twice = int((counts == 2).sum())
+    return 2 * len(counts) > int(counts.sum()) and twice <= max(2, len(counts) // 1000)
+
+
 def _edges(pooled: Array, cells: int, even: bool = False) -> tuple[Array, Array]:
     """Atoms (values that repeat), and edges: quantiles, geometric in both tails, and both sides of each atom.
 
@@ -247,7 +257,7 @@ def _edges(pooled: Array, cells: int, even: bool = False) -> tuple[Array, Array]
     values, counts = np.unique(pooled, return_counts=True)
     if len(values) <= 4 * cells and len(pooled) >= 4 * len(values):
         return values, values[1:]
-    often = counts >= max(8, len(pooled) // 2000)
+    often = counts >= (REPEATS if _continuous(counts) else max(8, len(pooled) // 2000))
     atoms = values[often][np.argsort(-counts[often], kind="stable")][:cells]
     if even:
         reach = 1.5 * float(np.abs(pooled[[0, -1]]).max())

@@ -91,11 +91,11 @@ def audit_one_run(
     Args:
         mechanism: `mechanism(records, rng)` -> any output.
         canaries: (m, ...) records, each included by a fair coin.
-        claim: under add-remove adjacency. For an (epsilon, delta) claim the test of Steinke, Nasr and Jagielski 2023
-            (Theorem 5.2); for a curve that of Mahloujifar, Melis and Chaudhuri 2024, which guesses every canary.
+        claim: under add-remove adjacency. For a curve the test of `curve_is_refuted`; for an (epsilon, delta) claim the
+            sharper of it and of that of Steinke, Nasr and Jagielski 2023 (Theorem 5.2).
         score: `score(output, canaries)` -> (m,): larger means more likely included.
         base: further records, always included.
-        guesses: how many coins to guess, the most and the least likely half each; None: all.
+        guesses: how many coins to guess, the most and the least likely half each, fixed beforehand; None: all.
 
     Raises:
         InvalidInput, MechanismError: bad arguments; the mechanism or the score failed.
@@ -108,8 +108,6 @@ def audit_one_run(
     told = m if guesses is None else int(guesses)
     if not 2 <= told <= m:
         raise InvalidInput(f"guesses must lie between 2 and the {m} canaries, got {guesses!r}")
-    if not isinstance(claim, ApproxDP) and told != m:
-        raise InvalidInput("a claimed curve is tested with every canary guessed; leave guesses=None")
     included = seeds.stream(seed, "one-run", "coins").random(m) < 0.5
     data = records[included] if base is None else np.concatenate([np.asarray(base, dtype=float), records[included]])
     name = mechanism_name(mechanism)
@@ -145,17 +143,21 @@ def _scores(score: Callable[[Any, Array], ArrayLike], output: Any, records: Arra
 def _conclude(
     claim: Guarantee, right: int, guesses: int, canaries: int, alpha: float, name: str, seed: int
 ) -> OneRunResult:
-    lower = 0.0
+    lower, p = 0.0, curve_p_value(right, guesses, canaries, claim)
     if isinstance(claim, ApproxDP):
-        delta = claim.delta
-        p = one_run_p_value(right, guesses, canaries, claim.epsilon, delta)
-        lower = invert_upwards(lambda e: one_run_p_value(right, guesses, canaries, e, delta), alpha)
-    else:
-        p = 0.0 if curve_is_refuted(right, canaries, claim, alpha) else 1.0
+
+        def on_curve(epsilon: float) -> float:
+            least = _least_at_a_point(epsilon, claim.delta)
+            return float(2 * right <= guesses or not _contradicts(right, guesses, canaries, least, alpha))
+
+        # Both bound the same chance, whatever was seen: the smaller one does, too.
+        p = min(p, one_run_p_value(right, guesses, canaries, claim.epsilon, claim.delta))
+        printed = invert_upwards(lambda e: one_run_p_value(right, guesses, canaries, e, claim.delta), alpha)
+        lower = max(printed, invert_upwards(on_curve, alpha))
     return OneRunResult(
         outcome=Outcome.REFUTED if p <= alpha else Outcome.UNDECIDED,
         claim=claim,
-        p_value=p if isinstance(claim, ApproxDP) else (alpha if p == 0 else 1.0),
+        p_value=p,
         epsilon_lower=lower,
         right=right,
         guesses=guesses,
@@ -182,28 +184,51 @@ def one_run_p_value(right: int, guesses: int, canaries: int, epsilon: float, del
     return min(1.0, tail + 2 * canaries * delta * float(np.max(below / np.arange(1, right + 1))))
 
 
-def curve_is_refuted(right: int, canaries: int, claim: Guarantee, failure_probability: float) -> bool:
-    """Whether `right` of `canaries` guesses contradict a trade-off curve: Mahloujifar et al. 2024, Algorithm 3.
+def curve_is_refuted(
+    right: int, canaries: int, claim: Guarantee, failure_probability: float, guesses: int | None = None
+) -> bool:
+    """Whether `right` right ones of a fixed number of guesses contradict a trade-off curve f.
 
-    If P(at least `right` correct) could reach the failure probability, then backwards from `right` the curve f forces
-    masses r_i ("guess i right, correct so far") and h_i ("wrong"): h_i >= f(1 - r_{i+1}) and
-    r_i = r_{i+1} + i / (m - i) (h_i - h_{i+1}); a total mass r_0 + h_0 > 1 is a contradiction.
+    Mahloujifar, Melis and Chaudhuri 2024, Algorithm 3, for k guesses of m coins. Of a random canary let r_j be the
+    chance that it is guessed, rightly, and at least j guesses are right; h_j the same of a wrong guess; and p_j that
+    of j right ones, so that r_j = r_{j+1} + p_j j / m and h_j = h_{j+1} + p_j (k - j) / m. Given the other coins,
+    "guessed to be in, and at least j others rightly" is an event, with the coin right in r_{j+1} and wrong in h_j: so
+    h_j >= f(1 - r_{j+1}), by convexity of f for the average over canaries and guesses. With T_j = P(at least j right),
+    r_{j+1} = (j T_{j+1} + sum_{l > j} T_l) / m: every T_j is least where those above it are. From T_right =
+    failure_probability, and nothing above, T_0 > 1 is a contradiction. Abstentions enter nowhere else.
     """
-    if right <= canaries / 2:
-        return False
-    if right == canaries:
-        # The recursion divides by m - i < m - right + 1: one wrong guess is the last case that it covers.
-        right = canaries - 1
-    inverse = _inverse_blow_up(claim)
-    r = failure_probability * right / canaries
-    h = failure_probability * (canaries - right) / canaries
-    for i in range(right - 1, -1, -1):
-        forced = max(h, inverse(r))
-        r += i / (canaries - i) * (forced - h)
+    told = canaries if guesses is None else guesses
+    return right > told / 2 and _contradicts(right, told, canaries, _inverse_blow_up(claim), failure_probability)
+
+
+def _contradicts(right: int, guesses: int, canaries: int, least: Callable[[float], float], level: float) -> bool:
+    r, h = level * right / canaries, level * (guesses - right) / canaries
+    for j in range(right - 1, -1, -1):
+        forced = max(h, least(r))
+        r += j / (guesses - j) * (forced - h)
         h = forced
-        if r + h > 1:
+        if (r + h) * canaries > guesses:
             return True
     return False
+
+
+HALVINGS = 24
+"""Of the logarithm of a p-value between 1 and `SMALLEST`: to a factor 1 + 1e-6."""
+SMALLEST = 1e-9
+
+
+def curve_p_value(right: int, guesses: int, canaries: int, claim: Guarantee) -> float:
+    """The largest chance that a curve leaves to at least `right` of `guesses` right guesses, from above."""
+    if right <= guesses / 2:
+        return 1.0
+    least = _inverse_blow_up(claim)
+    low, high = math.log(SMALLEST), 0.0
+    if _contradicts(right, guesses, canaries, least, SMALLEST):
+        return SMALLEST
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if _contradicts(right, guesses, canaries, least, math.exp(middle)) else (middle, high)
+    return math.exp(high)
 
 
 def _inverse_blow_up(claim: Guarantee) -> Callable[[float], float]:
@@ -211,6 +236,8 @@ def _inverse_blow_up(claim: Guarantee) -> Callable[[float], float]:
     if isinstance(claim, GaussianDP):
         mu = claim.mu
         return lambda y: float(scipy.special.ndtr(scipy.special.ndtri(y) - mu))
+    if isinstance(claim, ApproxDP):
+        return _least_at_a_point(claim.epsilon, claim.delta)
     eps = np.concatenate([[0.0], np.geomspace(1e-3, 40.0, 400)])
     slack = np.array([1 - claim.delta_at(float(e)) for e in eps])
     scale = np.exp(eps)
@@ -220,3 +247,8 @@ def _inverse_blow_up(claim: Guarantee) -> Callable[[float], float]:
         return max(0.0, float(np.max(slack - scale * x)), float(np.max((slack - x) / scale)))
 
     return least
+
+
+def _least_at_a_point(epsilon: float, delta: float) -> Callable[[float], float]:
+    ratio = math.exp(min(epsilon, 700.0))
+    return lambda y: max(0.0, 1 - delta - ratio * (1 - y), (y - delta) / ratio)

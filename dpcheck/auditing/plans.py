@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from dpcheck import seeds
@@ -14,10 +15,11 @@ from dpcheck.auditing import rules, scores, words
 from dpcheck.auditing.cells import SURE, Partition, learn_partition
 from dpcheck.auditing.mechanisms import Outputs, join
 from dpcheck.auditing.premise import Premise
-from dpcheck.auditing.runner import Runner, block_size
+from dpcheck.auditing.runner import DrawnOutputs, Runner, block_size
 from dpcheck.auditing.stages import Stage
 from dpcheck.errors import InvalidInput
 from dpcheck.privacy import ApproxDP, Guarantee
+from dpcheck.statistics.evalues import nearest_null
 
 Array = NDArray[np.float64]
 FEWEST_LEARNED = 20
@@ -40,10 +42,11 @@ def _learns(score: Any) -> bool:
 
 @dataclass(frozen=True)
 class Plan:
-    """What the held-out part decided: a score, its cells, and a rule on them.
+    """What the held-out part, or all before a stage, decided: a score, its cells, and a rule on them.
 
     Attributes:
         taught: (cells, 2) counts of it; known: outputs of a discrete mechanism by name.
+        promise: for which the score was chosen; rivals: it and others, from which the next one is.
     """
 
     score: scores.Score
@@ -52,6 +55,8 @@ class Plan:
     rule: rules.Rule
     taught: NDArray[np.int64]
     known: tuple[words.Example, ...] = ()
+    rivals: tuple[scores.Score, ...] = ()
+    promise: float = 0.0
 
 
 def hold_out(runner: Runner, trials: int, share: float | None, score: Any, claim: Guarantee) -> tuple[Outputs, Outputs]:
@@ -86,10 +91,16 @@ def draw(runner: Runner, trials: int, part: str = "held out") -> tuple[Outputs, 
     return p, q
 
 
-def _part(outputs: Outputs, rows: slice) -> Outputs:
+def _part(outputs: Outputs, rows: slice | NDArray[np.bool_]) -> Outputs:
     raw = outputs.raw
-    cut = tuple(np.asarray(r)[rows] for r in raw) if isinstance(raw, tuple) else raw[rows]
+    cut = tuple(_cut(part, rows) for part in raw) if isinstance(raw, tuple) else _cut(raw, rows)
     return Outputs(cut, outputs.matrix[rows])
+
+
+def _cut(values: Any, rows: slice | NDArray[np.bool_]) -> Any:
+    if isinstance(values, np.ndarray) or isinstance(rows, slice):
+        return values[rows]
+    return [value for value, kept in zip(values, rows, strict=True) if kept]
 
 
 def learn(
@@ -101,28 +112,69 @@ def learn(
     score: Any,
     seed: int,
 ) -> Plan:
+    """What outputs on both inputs teach: of the candidate scores the one that promises most."""
     p, q = held
-    rng = seeds.stream(seed, "audit", "learn")
     look = min(len(p), 4096)
     sample = _part(p, slice(0, look))
     distinct = scores.distinct_rows(np.concatenate([p.matrix[:look], q.matrix[:look]]))
-    best: Plan | None = None
-    for candidate in scores.choose(score, sample, distinct, runner.encoder.categorical):
-        plan = _try(candidate, p, q, samples, claim, failure_probability, rng)
-        if best is None or plan.rule.predicted > best.rule.predicted:
-            best = plan
-    assert best is not None
+    rivals: Sequence[scores.Score] = scores.choose(score, sample, distinct, runner.encoder.categorical)
+    rng = seeds.stream(seed, "audit", "learn")
+    if len(p) > TRIED:
+        few = _part(p, slice(0, TRIED)), _part(q, slice(0, TRIED))
+        while len(rivals) > FINALISTS:
+            rivals = _best(rivals, few, samples, claim, failure_probability, rng).rivals
+    return _best(rivals, held, samples, claim, failure_probability, rng)
+
+
+TRIED, FINALISTS = 10_000, 2
+"""Held-out outputs on each input from which, where there are more, scores are chosen that are taught by all."""
+
+
+def _best(
+    rivals: Sequence[scores.Score],
+    held: tuple[Outputs, Outputs],
+    samples: int,
+    claim: Guarantee,
+    alpha: float,
+    rng: np.random.Generator,
+) -> Plan:
+    """The plan of the score that promises most, the first of equals."""
+    p, q = held
+    tried = [_try(rival, p, q, samples, claim, alpha, rng, alone=len(rivals) == 1) for rival in rivals]
+    tried.sort(key=lambda plan: -plan.promise)
+    # Successive halving (Jamieson and Talwalkar 2016): the better half is tried again on more outputs.
+    best = replace(tried[0], rivals=tuple(plan.score for plan in tried[: (len(tried) + 1) // 2]))
     if isinstance(best.score, scores.Cells | scores.Outcomes):
-        best = replace(best, known=words.examples([sample, _part(q, slice(0, look))], best.scorer))
+        look = slice(0, min(len(p), 4096))
+        best = replace(best, known=words.examples([_part(p, look), _part(q, look)], best.scorer))
     return best
 
 
 def _try(
-    score: scores.Score, p: Outputs, q: Outputs, samples: int, claim: Guarantee, alpha: float, rng: np.random.Generator
+    score: scores.Score,
+    p: Outputs,
+    q: Outputs,
+    samples: int,
+    claim: Guarantee,
+    alpha: float,
+    rng: np.random.Generator,
+    *,
+    alone: bool,
 ) -> Plan:
     scorer, s_p, s_q = _fit(score, p, q, rng)
+    cells = _cells(score, s_p, s_q)
+    taught = np.stack([cells.count(s_p), cells.count(s_q)], axis=1)
+    if not isinstance(claim, ApproxDP):
+        rule = rules.choose_rule_on_curve(cells, samples, claim, alpha)
+        return Plan(score, scorer, cells, rule, taught, promise=rule.predicted)
+    rule = rules.choose_rule(cells, samples, claim.delta, alpha)
+    promise = 0.0 if alone else _promise(score, s_p, s_q, samples, claim.delta, alpha)
+    return Plan(score, scorer, cells, rule, taught, promise=promise)
+
+
+def _cells(score: scores.Score, s_p: Array, s_q: Array) -> Partition:
     with np.errstate(over="ignore"):  # outputs near the largest float: cells beyond it are empty
-        cells = learn_partition(
+        return learn_partition(
             s_p,
             s_q,
             learned_score=score.learned,
@@ -130,15 +182,39 @@ def _try(
             ordered=score.ordered,
             trusted=score.linear or not score.learned,
         )
-    if isinstance(claim, ApproxDP):
-        rule = rules.choose_rule(cells, samples, claim.delta, alpha)
-    else:
-        rule = rules.choose_rule_on_curve(cells, samples, claim, alpha)
-    return Plan(score, scorer, cells, rule, np.stack([cells.count(s_p), cells.count(s_q)], axis=1))
 
 
-CROSSED = 1_000
-"""Most held-out outputs on each input of which either half teaches a score that the other one meets."""
+NULLS = 25
+"""Values of epsilon at which the wealth of a score is looked at."""
+
+
+def _promise(score: scores.Score, s_p: Array, s_q: Array, samples: int, delta: float, alpha: float) -> float:
+    """The bound on epsilon that bets on a score would certify from `samples` trials; below 0 how far it is off.
+
+    It is read off the wealth that each half of the scores gains by bets that the other half taught, against the nearest
+    null: nothing is promised for a fit to the outputs that are bet on.
+    """
+    halves = [(s_p[place::2], s_q[place::2]) for place in (0, 1)]
+    laws = [_cells(score, *half) for half in halves]
+    most = max(float(np.abs(cells.log_ratio[cells.p + cells.q > 1e-6]).max(initial=0.1)) for cells in laws)
+    grid = np.linspace(0.0, most, NULLS)
+    growth = np.zeros(NULLS)
+    for cells, (ours, theirs) in zip(laws, reversed(halves), strict=True):
+        null = nearest_null(cells.p, cells.q, grid, delta, rounds=2)
+        for pay, seen in ((null.pay_p, ours), (null.pay_q, theirs)):
+            growth += np.log(pay) @ cells.count(seen) / (2 * max(1, len(seen)))
+    enough = float(scipy.special.ndtri(1 - alpha)) ** 2 / samples
+    short = np.flatnonzero(growth < enough)
+    if len(short) == 0:
+        return most
+    first = int(short[0])
+    if first == 0:
+        return float(growth[0] - enough)
+    return float(np.interp(-enough, -growth[first - 1 : first + 1], grid[first - 1 : first + 1]))
+
+
+FOLDS, CROSSED = 4, 1_000
+"""Parts of which all but one teach a score that the one meets; two where there are more outputs on each input."""
 
 
 def _fit(score: scores.Score, p: Outputs, q: Outputs, rng: np.random.Generator) -> tuple[scores.Scorer, Array, Array]:
@@ -146,41 +222,105 @@ def _fit(score: scores.Score, p: Outputs, q: Outputs, rng: np.random.Generator) 
     if not score.learned:
         scorer = score.fit(p, q, rng)
         return scorer, scorer(p), scorer(q)
-    half = len(p) // 2
-    (p1, q1), (p2, q2) = ((_part(p, rows), _part(q, rows)) for rows in (slice(0, half), slice(half, None)))
-    first = score.fit(p1, q1, rng)
-    if len(p) > CROSSED or not score.smooth:
+    if not score.smooth:
+        half = len(p) // 2
+        (p1, q1), (p2, q2) = ((_part(p, rows), _part(q, rows)) for rows in (slice(0, half), slice(half, None)))
+        first = score.fit(p1, q1, rng)
         return first, first(p2), first(q2)
-    # Few outputs: both halves teach, and the average of both scorers is used.
-    second = score.fit(p2, q2, rng)
-    s_p, s_q = np.concatenate([second(p1), first(p2)]), np.concatenate([second(q1), first(q2)])
-    return lambda outputs: (first(outputs) + second(outputs)) / 2, s_p, s_q
+    # The average of the scorers is used, of which each met outputs that had not taught it.
+    folds = FOLDS if len(p) <= CROSSED else 2
+    scorers, found = [], (np.empty(len(p)), np.empty(len(q)))
+    for fold in range(folds):
+        out = [np.arange(len(side)) % folds == fold for side in (p, q)]
+        scorer = score.fit(_part(p, ~out[0]), _part(q, ~out[1]), rng)
+        for values, side, met in zip(found, (p, q), out, strict=True):
+            values[met] = scorer(_part(side, met))
+        scorers.append(scorer)
+    return lambda outputs: np.mean([scorer(outputs) for scorer in scorers], axis=0), *found
+
+
+RELEARNED = 100_000
+"""Most outputs, of both inputs together, of which all that were counted so far teach the score of the next stage."""
+CHOSEN_ANEW = 20_000
+"""Most outputs from which a score is chosen anew; of more, the one chosen first is taught anew."""
+
+
+@dataclass
+class CountedStages:
+    """What `count` says of the counted trials.
+
+    Attributes:
+        plan: of the last stage; counts: (cells, 2) of all trials in its cells.
+        first: (cells, 2) counts of all trials in the cells of the held-out part.
+    """
+
+    plan: Plan
+    stages: list[Stage]
+    counts: NDArray[np.int64]
+    first: NDArray[np.int64]
 
 
 def count(
-    runner: Runner, plan: Plan, samples: int, claim: Guarantee, alpha: float, premise: Premise, seed: int
-) -> tuple[Plan, list[Stage], NDArray[np.int64]]:
-    """The stages, the plan of the last one, and the (cells, 2) coin-flipped outputs of all of them.
+    runner: Runner,
+    held: tuple[Outputs, Outputs],
+    plan: Plan,
+    samples: int,
+    claim: Guarantee,
+    alpha: float,
+    premise: Premise,
+    seed: int,
+) -> CountedStages:
+    """The stages. A claimed curve has one: its rule stands at one point of the curve.
 
-    A claimed curve has one stage: its rule stands at one point of the curve.
+    What a stage counts teaches the next one: its cells' laws and, of few outputs, its score.
     """
-    counts, block = np.zeros_like(plan.taught), block_size(samples, runner.chunk)
+    whole, block = plan, block_size(samples, runner.chunk)
     relearned = isinstance(claim, ApproxDP) and plan.cells.learned < SURE
     sizes = _sizes(samples, (STAGES_FEW if plan.cells.few else STAGES) if relearned else 1)
+    anew = relearned and samples + 2 * len(held[0]) <= RELEARNED and any(r.learned and r.smooth for r in plan.rivals)
+    counts, first = np.zeros_like(plan.taught), np.zeros_like(plan.taught)
+    past: tuple[list[Outputs], list[Outputs]] = ([held[0]], [held[1]])
     stages: list[Stage] = []
     number = 0
     for stage, size in enumerate(sizes):
-        if stage:
+        if stage and anew:
+            before = join(past[0]), join(past[1])
+            rivals = plan.rivals if len(before[0]) + len(before[1]) <= CHOSEN_ANEW else (plan.score,)
+            plan = _best(rivals, before, samples, claim, alpha, seeds.stream(seed, "audit", "learn", stage))
+            plan = replace(plan, rule=ruled(plan.cells, samples, plan.rule.delta, alpha))
+            counts = _recounted(plan, past)
+        elif stage:
             cells = plan.cells.taught(plan.taught + counts)
             plan = replace(plan, cells=cells, rule=ruled(cells, samples, plan.rule.delta, alpha))
         fresh = np.zeros_like(counts)
         for start in range(0, size, runner.chunk):
-            fresh += tally(runner, plan, premise, min(runner.chunk, size - start), block, "counted", number)
+            for side, drawn in enumerate(runner.both(min(runner.chunk, size - start), "counted", number, block=block)):
+                if drawn is not None:
+                    first[:, side] += observed(whole, premise, side, drawn)
+                    fresh[:, side] += plan.cells.count(plan.scorer(drawn.outputs))
+                    if anew:
+                        past[side].append(drawn.outputs)
             number += 1
         plan = replace(plan, rule=fitted(plan.rule, plan.cells, fresh.sum(axis=1), samples, alpha))
         stages.append(Stage.of(plan.rule, fresh, Stage.coin_of(seed, stage)))
         counts += fresh
-    return plan, stages, counts
+    return CountedStages(plan, stages, counts, first)
+
+
+def _recounted(plan: Plan, past: tuple[list[Outputs], list[Outputs]]) -> NDArray[np.int64]:
+    """(cells, 2) counts of the outputs counted so far, in the cells of a new score; the held-out ones come first."""
+    counts = np.zeros_like(plan.taught)
+    for side, batches in enumerate(past):
+        for outputs in batches[1:]:
+            counts[:, side] += plan.cells.count(plan.scorer(outputs))
+    return counts
+
+
+def observed(plan: Plan, premise: Premise, side: int, drawn: DrawnOutputs) -> NDArray[np.int64]:
+    """(cells,) counts of outputs on one input, of which the premise is told as well."""
+    index = plan.cells.index(plan.scorer(drawn.outputs))
+    premise.observe(side, index, drawn.outputs.matrix, drawn.sizes, drawn.second)
+    return np.bincount(index, minlength=len(plan.taught))
 
 
 def tally(runner: Runner, plan: Plan, premise: Premise, trials: int, block: int, *key: Any) -> NDArray[np.int64]:
@@ -188,9 +328,7 @@ def tally(runner: Runner, plan: Plan, premise: Premise, trials: int, block: int,
     counts = np.zeros_like(plan.taught)
     for side, drawn in enumerate(runner.both(trials, *key, block=block)):
         if drawn is not None:
-            index = plan.cells.index(plan.scorer(drawn.outputs))
-            counts[:, side] = np.bincount(index, minlength=len(counts))
-            premise.observe(side, index, drawn.outputs.matrix, drawn.sizes, drawn.second)
+            counts[:, side] = observed(plan, premise, side, drawn)
     return counts
 
 

@@ -90,7 +90,10 @@ def _weighted_rules(
     runs = samples / np.array(WEIGHED_KNOWN if cells.learned == SURE else WEIGHED)
     targets = np.interp(-(scipy.special.ndtri(1 - failure_probability) ** 2) / runs, -growth, grid)
     null = nearest_null(cells.p, cells.q, targets, delta)
-    weight = np.log(null.pay_p) - np.log(null.pay_q)
+    # Given where an output fell, what speaks against a null is how far the ratio there exceeds it, and nothing else:
+    # where the two inputs differ in one tail only, the nearest null leaves a weight everywhere.
+    excess = np.sign(cells.log_ratio) * np.maximum(0.0, np.abs(cells.log_ratio) - targets[:, None])
+    weight = np.concatenate([np.log(null.pay_p) - np.log(null.pay_q), excess])
     # Cells that hardly ever occur must not set the scale.
     most = np.abs(weight[:, seen]).max(axis=1, initial=1e-300)[:, None]
     nearest = np.searchsorted((LEVELS[1:] + LEVELS[:-1]) / 2, LEVELS[-1] * np.abs(weight) / most)

@@ -216,7 +216,7 @@ class Classifier(Score):
         half = LEARN_ROWS // 2
         rows = np.concatenate([data.matrix[:half], neighbour.matrix[:half]])
         side = np.repeat([1, 0], [min(half, len(data)), min(half, len(neighbour))])
-        prepare = _features(rows, gaps=self.kind == "boosting")
+        prepare = prepared(rows, gaps=self.kind == "boosting")
         features = prepare(rows)
         if features.shape[1] == 0:
             return lambda outputs: np.zeros(len(outputs))
@@ -283,10 +283,27 @@ def _automatic(sample: Outputs, distinct: int, categorical: bool) -> list[Score]
     if width == 1:
         return [Identity(), *candidates]
     if not categorical:
-        candidates += [Projection(), Classifier("logistic")]
+        candidates += [Projection(), Classifier("logistic"), *_beyond_lines(width, rows)]
     if width <= FEW_COLUMNS:
         candidates += [Projection(column) for column in np.eye(width)]
     return [*candidates, Classifier("boosting")]
+
+
+def _beyond_lines(width: int, rows: int) -> list[Score]:
+    """Families that there are outputs enough to teach."""
+    from dpcheck.auditing.families import MOST_PAIRED, Additive, Flexible, Pairs, Quadratic
+
+    found: list[Score] = [Quadratic(), Additive()]
+    if width <= MOST_PAIRED:
+        found.append(Pairs())
+    if rows >= OUTPUTS_A_COMPONENT * width:
+        found.append(Additive(components=True))
+    return [*found, Flexible("kernel")] if rows >= ROWS_OF_ANY_SHAPE else found
+
+
+OUTPUTS_A_COMPONENT, ROWS_OF_ANY_SHAPE = 50, 1_000
+"""Outputs on each input, for each column, without which independent components are noise; and those that a model of no
+particular shape needs."""
 
 
 def distinct_rows(matrix: Array) -> int:
@@ -302,7 +319,7 @@ def row_keys(matrix: Array) -> NDArray[Any]:
     return np.asarray(fixed.view(np.dtype((np.void, fixed.dtype.itemsize * fixed.shape[1]))).ravel())
 
 
-def _features(rows: Array, *, gaps: bool) -> Callable[[Array], Array]:
+def prepared(rows: Array, *, gaps: bool) -> Callable[[Array], Array]:
     """The columns that vary, and for each that has NaN (a halt, an ended transcript) a column that says where.
 
     Args:

@@ -94,10 +94,10 @@ class InWorkers:
         sizes = [min(size, trials - start) for start in range(0, trials, size)]
         place = self._pool.place_of(data)
         pieces = [_Piece(place, high << 63 | low, number, few) for number, few in enumerate(sizes)]
-        found = self._pool.run(pieces)
+        batches = self._pool.run(pieces)
         if isinstance(self.mechanism, RunsOnce):
-            return gathered([output for outputs in found for output in outputs])
-        return _end_to_end(found, sizes)
+            return gathered([output for outputs in batches for output in outputs])
+        return _end_to_end(batches, sizes)
 
     def close(self) -> None:
         """Ends the processes; a further call starts others."""
@@ -136,9 +136,9 @@ def spread(mechanism: Mechanism, workers: int | None, told: Told | None = None) 
         yield inside
 
 
-def _end_to_end(found: Sequence[Any], sizes: Sequence[int]) -> Any:
+def _end_to_end(outputs: Sequence[Any], sizes: Sequence[int]) -> Any:
     """Outputs of pieces as those of one call; the first that is no answer of its size, for whoever called to refuse."""
-    parts = [list(part) if isinstance(part, Iterator) else part for part in found]
+    parts = [list(part) if isinstance(part, Iterator) else part for part in outputs]
     for part, size in zip(parts, sizes, strict=True):
         if not _of_size(part, size):
             return part
@@ -349,8 +349,8 @@ class _Worker:
         """Of the pieces in their order, up to the first that raised."""
         assert self._process is not None
         assert self._process.stdout is not None
-        found: list[Any] = pickle.load(self._process.stdout)
-        return found
+        outputs: list[Any] = pickle.load(self._process.stdout)
+        return outputs
 
     def end(self, patience: float = 0.0) -> int:
         process, self._process = self._process, None
@@ -409,13 +409,13 @@ def serve(parent: int) -> None:
             answers.flush()
 
 
-def _sendable(found: list[Any]) -> list[Any]:
+def _sendable(outputs: list[Any]) -> list[Any]:
     """Outputs of the pieces before one that failed; none where it is them that cannot be sent."""
     try:
-        pickle.dumps(found)
+        pickle.dumps(outputs)
     except Exception:  # whatever an object raises that cannot be packed
         return []
-    return found
+    return outputs
 
 
 def _run(mechanism: Any, given: Handed, piece: _Piece, name: str) -> Any:

@@ -449,6 +449,15 @@ def regret_step() -> Lines:
     ]
 
 
+def smoothed(near: int) -> Lines:
+    """The mean of a convex L-Lipschitz loss over some points, each within tau of x, less the loss at x: what averaging
+    over a ball adds is no more, as that is so of any number of points."""
+    lines = ["f = convex(L=L)", "x = vector()", "at_x = value(f, x)"]
+    for i in range(near):
+        lines += [f"u{i} = vector()", f"assume u{i} @ u{i} <= tau*tau", f"f{i} = value(f, x + u{i})"]
+    return [*lines, f"bound ({' + '.join(f'f{i}' for i in range(near))})/{near} - at_x"]
+
+
 def inexact_step() -> Lines:
     """A step of size eta in a convex set of diameter D, within xi of the projection, on any answer of length at most L:
     <g, x − y> less (‖x − y‖² − ‖x⁺ − y‖²)/(2 eta)."""

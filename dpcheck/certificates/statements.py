@@ -295,6 +295,17 @@ CERTIFIED: dict[str, tuple[StatementRun, ...]] = {
     "pure_heavy_tails/prop-2-5@corrected": displayed(
         problems.extended_minimisers, {"n": 10, "lam": "1/10", "G": 3, "C": 1}, "((G + C)/(lam*n))**2"
     ),
+    "pure_heavy_tails/fact-smoothing": tuple(
+        run(
+            problems.smoothed,
+            f"{near} points, L = 3, tau = 1/4: the bias alone, as the text has it",
+            {"near": near},
+            {"L": 3, "tau": "1/4"},
+            display="tau*L",
+            attained=True,
+        )
+        for near in (1, 2, 4)
+    ),
     "pure_heavy_tails/lem-2-7": simple(problems.first_block, {"alpha": "1/3"}, {"alpha": "1/3"}),
     "pure_heavy_tails/lem-c-4": simple(problems.first_block, {"alpha": "1/3"}, {"alpha": "1/3"}),
     "pure_heavy_tails/proc-geom-agg@derived": simple(problems.majority, {"R": 2}, {"R": 2}, squared=True),

@@ -19,7 +19,7 @@ _REASONS = {
         lp_spaces/claim-rem-1 lp_spaces/lem-4 lp_spaces/proc-gg lp_spaces/thm-1 lp_spaces/thm-2 lp_spaces/thm-4
         lp_spaces/thm-7 lp_spaces/thm-9 lp_spaces/thm-10 pure_heavy_tails/fact-clip-bias
         pure_heavy_tails/fact-em-utility pure_heavy_tails/fact-gamma-tail pure_heavy_tails/fact-gibbs
-        pure_heavy_tails/fact-smoothing pure_heavy_tails/lem-2-4 pure_heavy_tails/proc-iso-laplace
+        pure_heavy_tails/lem-2-4 pure_heavy_tails/proc-iso-laplace
         pure_heavy_tails/prop-2-5 pure_heavy_tails/prop-3-2 pure_heavy_tails/prop-c-3 pure_heavy_tails/prop-e-4
         pure_heavy_tails/prop-f-5 tsybakov/fact-gauss-tail tsybakov/fact-moment-lipschitz tsybakov/lem-2
         tsybakov/thm-9 user_level/fact-dp-stability user_level/fact-eq-12 user_level/fact-eq-15
@@ -32,9 +32,11 @@ _REASONS = {
         pure_heavy_tails/thm-3-1 pure_heavy_tails/thm-e-2 pure_heavy_tails/thm-e-5 pure_heavy_tails/thm-f-6
         user_level/lem-d2 l1_geometry/thm-7 l1_geometry/thm-8
         l1_geometry/thm-9 user_level/thm-c3 user_level/thm-d3""",
+    "of every linear function at every point of a polytope: products of unknown weights and unknown values": """
+        l1_geometry/fact-vertex""",
     "of one function, norm or mirror map, not of a class": """
         l1_geometry/lem-a1 l1_geometry/alg-4 l1_geometry/proc-eg-step l1_geometry/fact-norm-ratio
-        l1_geometry/fact-vertex lp_spaces/proc-mirror-map pure_heavy_tails/cor-d-7
+        lp_spaces/proc-mirror-map lp_spaces/proc-lower-instance pure_heavy_tails/cor-d-7
         pure_heavy_tails/proc-socp-subgrad pure_heavy_tails/prop-d-6 tsybakov/ex-l4 tsybakov/ex-logistic
         tsybakov/fact-power-tnc tsybakov/fact-tnc-monotone lp_spaces/proc-heavy-euclid""",
     "an algorithm with noise or random batches; its deterministic steps are certified where they are stated": """
@@ -48,7 +50,7 @@ _REASONS = {
         l1_geometry/proc-strongly-convex-reduction user_level/proc-strongly-convex-meta
         pure_heavy_tails/proc-localized-double-op pure_heavy_tails/proc-logconcave-sampler
         pure_heavy_tails/proc-two-step user_level/proc-smoothed-alg-3""",
-    "a number of steps or calls until a stop, or an implementation that is held against an exact one": """
+    "steps that the run decides, a count of calls until a stop, or an implementation held against an exact one": """
         lp_spaces/proc-optimizer pure_heavy_tails/alg-3 pure_heavy_tails/lem-2-8 pure_heavy_tails/lem-c-6
         pure_heavy_tails/proc-inexact-proj pure_heavy_tails/prop-2-9 pure_heavy_tails/prop-c-5
         pure_heavy_tails/thm-b-1 tsybakov/proc-dykstra tsybakov/proc-prox-exact""",

@@ -22,7 +22,7 @@ def new_command(paper: str, parent: str) -> None:
 
     Everything in it runs as it stands; replace it piece by piece.
     """
-    from dpcheck.engine.algorithms import modules
+    from dpcheck.engine.shipped import modules
 
     if not re.fullmatch("[a-z][a-z0-9_]*", paper):
         raise InvalidInput(f"a paper's key is of small letters, digits and underscores, such as {KEY}; got {paper!r}")

@@ -127,7 +127,6 @@ _OPTIONS = {
     "trials must lie": "--trials must lie",
     "among must be": "--among must be",
     "guesses must lie": "--guesses must lie",
-    "leave guesses=None": "leave out --guesses",
     "pass ordered=False": "pass --unordered",
     "must_detect must be": "--must-detect must be",
     "max_samples >": "--max-samples >",

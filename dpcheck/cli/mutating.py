@@ -150,20 +150,20 @@ def mutate_command(
     if changed:
         _gate(trials, table, every, sample or len(every), seed, until, known, as_json)
         return
-    found = choice.sample(every, sample, seed)
-    trials.narrow(found)
-    click.echo(f"{count(len(found), 'mutant')}, {count(len(trials.checks), 'check')} that may notice them", err=True)
+    drawn = choice.sample(every, sample, seed)
+    trials.narrow(drawn)
+    click.echo(f"{count(len(drawn), 'mutant')}, {count(len(trials.checks), 'check')} that may notice them", err=True)
     costs = {id: seen.seconds for id, seen in table.watched.items()}
     trials.trace(_telling("what checks read", len(trials.checks)), until=until, costs=costs)
     results: list[Trial] = []
     if resolution:
         _resolve(table, trials, [c for c in catalogue.claims.values() if choice.named(c.label, what)], as_json)
     else:
-        results = _tried(trials, choice.shuffled(found, seed), until)
-        if len(results) < len(found):
-            done = f"{len(results):,} of {len(found):,}"
+        results = _tried(trials, choice.shuffled(drawn, seed), until)
+        if len(results) < len(drawn):
+            done = f"{len(results):,} of {len(drawn):,}"
             click.echo(f"the budget is spent: {done} tried; the same command goes on", err=True)
-        order = {mutation.key: place for place, mutation in enumerate(found)}
+        order = {mutation.key: place for place, mutation in enumerate(drawn)}
         results.sort(key=lambda trial: order[trial.key])
         if as_json:
             echo_json({"schema": 1, "size": size, "trials": [trial.plain() for trial in results]})
@@ -171,7 +171,7 @@ def mutate_command(
             _print(results)
     if save:
         whole = [paper for paper in catalogue.papers if not what or paper in what]
-        tried = _whole(results, found)
+        tried = _whole(results, drawn)
         samples = choice.samples(every, tried, whole, None if sample is None else seed, size)
         others = [family for family in FAMILIES if family not in kinds]
         stood = [*every, *choice.mutations(catalogue, whole, others)] if whole else []
@@ -210,9 +210,9 @@ def _gate(
         leave(Exit.UNEXPECTED)
 
 
-def _whole(results: list[Trial], found: list[Mutation]) -> list[Trial]:
+def _whole(results: list[Trial], drawn: list[Mutation]) -> list[Trial]:
     """The trials of targets of which all mutants were tried."""
-    tried, wanted = (Counter((each.family, each.target) for each in things) for things in (results, found))
+    tried, wanted = (Counter((each.family, each.target) for each in things) for things in (results, drawn))
     return [trial for trial in results if tried[trial.family, trial.target] == wanted[trial.family, trial.target]]
 
 
@@ -229,16 +229,16 @@ def _resolve(kept: Table, trials: Trials, claims: list[Claim], as_json: bool) ->
     from dpcheck.engine.mutate import rules
     from dpcheck.engine.mutate.resolution import resolutions
 
-    found = resolutions(trials, claims, _telling("factors tried", 8 * len(claims)))
+    figures = resolutions(trials, claims, _telling("factors tried", 8 * len(claims)))
     idle = rules.idle(trials, claims)
-    kept.resolutions |= {each.label: each for each in found}
-    kept.states |= {("claim", each.label): trials.states.of("claim", each.label) for each in found}
+    kept.resolutions |= {each.label: each for each in figures}
+    kept.states |= {("claim", each.label): trials.states.of("claim", each.label) for each in figures}
     kept.idle = {id: labels for id, labels in kept.idle.items() if id not in trials.traces} | idle
     if as_json:
-        plain = [each.plain() for each in found]
+        plain = [each.plain() for each in figures]
         echo_json({"schema": 1, "size": trials.size, "resolutions": plain, "idle": idle})
         return
-    rows = [[each.label, each.relation, str(each), each.up_by or each.down_by] for each in found]
+    rows = [[each.label, each.relation, str(each), each.up_by or each.down_by] for each in figures]
     table(rows, ["bound", "relation", "resolution", "by"])
     for check, labels in idle.items():
         click.echo(f"{check} reads {', '.join(labels)}, and says the same whatever that is")
@@ -254,7 +254,7 @@ def _save(
     """
     from dpcheck.engine.mutate.table import Watched
 
-    drawn = {(found.paper, found.family): found for found in samples}
+    drawn = {(each.paper, each.family): each for each in samples}
     kept.trials = {k: v for k, v in kept.trials.items() if (v[0].paper, v[0].family) not in drawn}
     kept.samples |= drawn
     kept.add(results)
@@ -272,34 +272,34 @@ def _save(
 def _rates(path: str | None) -> Rates:
     """What --save wrote. Raises `InvalidInput`."""
     try:
-        found = {} if path is None else foreign.document(path)
+        shares = {} if path is None else foreign.document(path)
     except InvalidInput as error:
         raise InvalidInput(
             f"no rates in {path}: {error}; `dpcheck mutate --save --rates {path}` writes them"
         ) from error
-    families = [row for paper in found.values() for row in paper.values()] if _of_objects(found) else [None]
+    families = [row for paper in shares.values() for row in paper.values()] if _of_objects(shares) else [None]
     if not all(isinstance(row, dict) and _is_share(row.get("noticed")) for row in families):
         raise InvalidInput(
             f"no rates in {path}, shares from 0 to 1; `dpcheck mutate --save --rates {path}` writes them"
         )
-    return cast("Rates", found)
+    return cast("Rates", shares)
 
 
-def _of_objects(found: Any) -> bool:
-    return isinstance(found, dict) and all(isinstance(each, dict) for each in found.values())
+def _of_objects(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(each, dict) for each in value.values())
 
 
-def _is_share(found: Any) -> bool:
-    return isinstance(found, int | float) and 0 <= found <= 1
+def _is_share(value: Any) -> bool:
+    return isinstance(value, int | float) and 0 <= value <= 1
 
 
-def _write_rates(path: Path, found: Table, known: Rates) -> str:
+def _write_rates(path: Path, measured: Table, known: Rates) -> str:
     """Writes the rates of a table, unless they fell below those that stood there: then it says where."""
     from dpcheck.engine.mutate.table import below, rates
 
-    fallen = "; ".join(below(found.all(), known))
+    fallen = "; ".join(below(measured.all(), known))
     if not fallen:
-        path.write_text(json.dumps(rates(found), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        path.write_text(json.dumps(rates(measured), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return fallen
 
 

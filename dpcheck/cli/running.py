@@ -309,18 +309,19 @@ def merge_command(
 _WORSE = (Exit.EXPECTED, Exit.WAITING, Exit.UNEXPECTED, Exit.UNKEPT, Exit.INTERNAL)
 
 
-def _merged(other: str, found: Merged) -> None:
+def _merged(other: str, merged: Merged) -> None:
     """What one store brought, and where two machines did not compute the same."""
-    taken = f", {count(found.audits, 'audit')} under way" if found.audits else ""
-    click.echo(f"{other}: {count(found.cells, 'new cell')}{taken}", err=True)
-    if found.lost:
+    taken = f", {count(merged.audits, 'audit')} under way" if merged.audits else ""
+    click.echo(f"{other}: {count(merged.cells, 'new cell')}{taken}", err=True)
+    if merged.lost:
         complain(
-            f"{other} is damaged: {count(found.lost, 'row')} or more cannot be read; what was in them is computed again"
+            f"{other} is damaged: {count(merged.lost, 'row')} or more cannot be read; "
+            "what was in them is computed again"
         )
-    if found.differing:
-        first = found.differing[0]
+    if merged.differing:
+        first = merged.differing[0]
         complain(
-            f"{other}: {count(len(found.differing), 'cell')} with another result than the store has, which is kept: "
+            f"{other}: {count(len(merged.differing), 'cell')} with another result than the store has, which is kept: "
             f"{first.check} {first.cell}; the same sources and seed should give the same numbers everywhere"
         )
 

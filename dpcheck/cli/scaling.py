@@ -121,8 +121,10 @@ def _show(result: RunResult, as_json: bool) -> None:
     from dpcheck.report import scaling
 
     pairs = [(record, row) for record in result.records for row in scaling.rows_of(record.verdict)]
+    skipped = [record.check for record in result.records if record.verdict.outcome == "skipped"]
     if as_json:
-        echo_json({"schema_version": 1, "rows": [{"check": record.check, **row} for record, row in pairs]})
+        rows = [{"check": record.check, **row} for record, row in pairs]
+        echo_json({"schema_version": 1, "rows": rows, "skipped": skipped})
         return
     head = ("Statement", *scaling.HEAD)
     table([(record.label, *scaling.cells(row)) for record, row in pairs], head)
@@ -130,6 +132,8 @@ def _show(result: RunResult, as_json: bool) -> None:
         complain(f"{failure.key.check}: {failure.message}")
     decided = sum(row["word"] in scaling.DECIDED for _, row in pairs)
     click.echo(f"  {decided} of {count(len(pairs), 'row')} decided, over their windows; a slope proves no O")
+    if skipped:
+        click.echo(f"  {count(len(skipped), 'check')} skipped; `--size standard` measures what takes too long here")
 
 
 COMMANDS = (scaling_command,)

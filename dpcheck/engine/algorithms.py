@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
-import pkgutil
 from typing import TYPE_CHECKING, Any
 
 from dpcheck.engine import own
-from dpcheck.errors import CollectionError, InvalidInput, UnknownLabel
+from dpcheck.engine.shipped import classes, modules, ours
+from dpcheck.errors import InvalidInput, UnknownLabel
 
 if TYPE_CHECKING:
     from dpcheck.interfaces import Algorithm
@@ -46,34 +45,6 @@ def algorithm(label: str, **fields: Any) -> Algorithm[Any]:
     if unknown:
         raise InvalidInput(f"{statement} has no field {unknown[0]!r}; its fields are {', '.join(names) or 'none'}")
     return kind(**settings)
-
-
-def ours(paper: str) -> dict[str, type[Algorithm[Any]]]:
-    """Label -> class of one paper of this package; nothing for another. Raises as `classes` does."""
-    home = f"dpcheck.algorithms.{paper}"
-    return classes(home) if home in modules() else {}
-
-
-def modules() -> list[str]:
-    """Names of the modules that may hold algorithms; none of them is imported."""
-    try:
-        package = importlib.import_module("dpcheck.algorithms")
-    except ModuleNotFoundError:
-        return []
-    return [f"dpcheck.algorithms.{m.name}" for m in pkgutil.iter_modules(package.__path__)]
-
-
-def classes(module: str) -> dict[str, type[Algorithm[Any]]]:
-    """Label -> class of one module; nothing when it has no `ALGORITHMS`.
-
-    Raises:
-        CollectionError: it does not import.
-    """
-    try:
-        ability = getattr(importlib.import_module(module), "ALGORITHMS", ())
-    except Exception as error:
-        raise CollectionError(f"{module} does not import: {type(error).__name__}: {error}") from error
-    return {kind.label: kind for kind in ability}
 
 
 def fields_of(kind: type[Algorithm[Any]]) -> list[str]:

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcheck.engine import algorithms as _algorithms
-from dpcheck.engine import certified_checks, collect, filling, homes, layout, names, own, papers, sources
+from dpcheck.engine import certified_checks, collect, filling, homes, layout, names, own, papers, shipped, sources
 from dpcheck.engine.algorithms import algorithm, algorithms
 from dpcheck.engine.collect import ContentFile
 from dpcheck.engine.executions import Executions
@@ -212,9 +211,9 @@ class Catalogue(Shelves["Claim", "Check"]):
     def algorithms(self) -> dict[str, type[Algorithm[Any]]]:
         """Label -> class, of this package and of one's own; what does not import goes to `errors`."""
         by_name: dict[str, type[Algorithm[Any]]] = {}
-        for name in _algorithms.modules():
+        for name in shipped.modules():
             try:
-                by_name |= _algorithms.classes(name)
+                by_name |= shipped.classes(name)
             except CollectionError as error:
                 self.errors.append(error)
         return by_name | self.own.algorithms

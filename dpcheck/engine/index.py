@@ -238,11 +238,11 @@ def algorithms() -> list[str]:
     key = memo.digest(list(files(PACKAGE))), memo.versions()
     kept = memo.read("algorithms", *key)
     if kept is None:
-        from dpcheck.engine import algorithms
+        from dpcheck.engine import shipped
 
         kept = []
-        for name in algorithms.modules():
+        for name in shipped.modules():
             with contextlib.suppress(CollectionError):
-                kept += algorithms.classes(name)
+                kept += shipped.classes(name)
         memo.write(kept, "algorithms", *key)
     return list(kept)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dpcheck import witnesses
 from dpcheck.claims import Paper
 from dpcheck.engine import collect, layout, papers, verifiers
+from dpcheck.engine.shipped import ours
 from dpcheck.errors import CollectionError
 from dpcheck.interfaces import Algorithm
 from dpcheck.labels import split_label
@@ -65,8 +66,6 @@ class Own:
         return verifiers.add(self.verifiers, folder)
 
     def _algorithm(self, kind: type[Algorithm[Any]], path: Path) -> None:
-        from dpcheck.engine.algorithms import ours
-
         line, label = inspect.getsourcelines(kind)[1], kind.label
         paper = split_label(label)[0]
         first = {**ours(paper), **self.algorithms}.get(label, kind)

@@ -133,7 +133,7 @@ def with_budget(judged: Verdict, planned: Algorithm[Any] | Schedule[Any], proble
     return dataclasses.replace(judged, reason=f"{judged.reason}; {sentence(told)}", numbers={**judged.numbers, **told})
 
 
-def tabulated(found: Verdict, measured: Sequence[tuple[Mapping[str, Any], Measurement]]) -> Verdict:
+def tabulated(verdict: Verdict, measured: Sequence[tuple[Mapping[str, Any], Measurement]]) -> Verdict:
     """The verdict of all cells, with a row a cell of what is certified of its run, and the range in its sentence.
 
     Args:
@@ -147,15 +147,17 @@ def tabulated(found: Verdict, measured: Sequence[tuple[Mapping[str, Any], Measur
             plain = {k: v if isinstance(v, bool | int | float | str) else str(v) for k, v in cell.items()}
             rows.append({**plain, **own})
     if len(measured) < 2 or not rows:
-        return found
-    found = found if found.rows else dataclasses.replace(found, rows=tuple(rows))
-    if any(name.startswith(CERTIFIED) for name in found.numbers):
-        return found
+        return verdict
+    verdict = verdict if verdict.rows else dataclasses.replace(verdict, rows=tuple(rows))
+    if any(name.startswith(CERTIFIED) for name in verdict.numbers):
+        return verdict
     spans = _spans(rows)
     words = ", ".join(sorted({str(row["noise"]) for row in rows if "noise" in row}))
-    said = f"{found.reason}; {f'{words}, ' if words else ''}certified {_said(spans)}"
+    said = f"{verdict.reason}; {f'{words}, ' if words else ''}certified {_said(spans)}"
     return dataclasses.replace(
-        found, reason=said, numbers={**found.numbers, **{f"largest {name}": high for name, (_, high) in spans.items()}}
+        verdict,
+        reason=said,
+        numbers={**verdict.numbers, **{f"largest {name}": high for name, (_, high) in spans.items()}},
     )
 
 

@@ -60,18 +60,18 @@ def never_positive(
     variables = tuple(symbols[name] for name in sorted(symbols))
     problem = _Problem(expression, variables, tuple(sp.diff(expression, v) for v in variables))
     said = statement or f"{expression} <= 0"
-    found = _decide(problem, tuple(bounds[v.name] for v in variables), pieces)
-    numbers: dict[str, float | int | str | bool] = {"pieces": found.pieces, "largest enclosure": found.worst}
-    if found.point is not None:
-        place = ", ".join(f"{v.name} = {value}" for v, value in zip(variables, found.point, strict=True))
-        value = float(expression.subs(dict(zip(variables, found.point, strict=True))))
+    decision = _decide(problem, tuple(bounds[v.name] for v in variables), pieces)
+    numbers: dict[str, float | int | str | bool] = {"pieces": decision.pieces, "largest enclosure": decision.worst}
+    if decision.point is not None:
+        place = ", ".join(f"{v.name} = {value}" for v, value in zip(variables, decision.point, strict=True))
+        value = float(expression.subs(dict(zip(variables, decision.point, strict=True))))
         numbers = {**numbers, "point": place, "value": value}
         return refuted(f"{said} fails at {place}: {value:.6g}", "exact", numbers=numbers)
-    if found.open == 0:
+    if decision.open == 0:
         return holds(
-            f"{said} on the whole box, by {found.pieces:,} interval enclosures", "certificate", numbers=numbers
+            f"{said} on the whole box, by {decision.pieces:,} interval enclosures", "certificate", numbers=numbers
         )
-    reason = f"{said} not decided on {found.open:,} of the pieces, after {found.pieces:,} enclosures"
+    reason = f"{said} not decided on {decision.open:,} of the pieces, after {decision.pieces:,} enclosures"
     return undecided(reason, "certificate", numbers=numbers)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from dpcheck.errors import InvalidInput
-from dpcheck.verdicts import Evidence, Verdict, holds, refuted
+from dpcheck.verdicts import Evidence, Point, Verdict, holds, refuted
 
 Relation = Literal["<=", "<", ">=", ">"]
 _HOLDS: dict[str, Callable[[Any, Any], Any]] = {
@@ -42,3 +42,35 @@ def judged(
         raise InvalidInput(f"nothing to judge in {value} {relation} {bound}: {reason}")
     make = holds if _HOLDS[relation](value, bound) else otherwise
     return make(reason, evidence, **fields)
+
+
+def compared(
+    what: str,
+    sides: tuple[str, str],
+    smaller: float,
+    larger: float,
+    x: tuple[str, float],
+    series: str = "",
+    **numbers: float,
+) -> Verdict:
+    """HOLDS when the one number is at most the other; both are computed, neither is sampled.
+
+    Args:
+        sides: what the smaller and the larger number belong to.
+        x: name and value of the variable in the figure.
+    """  # fmt: skip
+    said = f"{what}: {smaller:.4g} {sides[0]}, {larger:.4g} {sides[1]}"
+    points = [Point(x=x[1], value=smaller, bound=larger, series=series)]
+    fields = {"smaller": smaller, "larger": larger, **numbers}
+    return judged(
+        smaller,
+        "<=",
+        larger,
+        said,
+        "exact",
+        numbers=fields,
+        points=points,
+        axes=(x[0], f"{what}, {sides[0]}"),
+        dashed=sides[1],
+        severity=smaller / larger,
+    )

@@ -155,17 +155,17 @@ def by_replay(case: Case) -> Confirm:
     for a mechanism of one's own. A printed statement deserves a witness, recomputed by code that shares nothing.
     """
 
-    def confirm(found: Found) -> mpmath.mpf:
+    def confirm(pair: Found) -> mpmath.mpf:
         # All pairs of a batch are this one: the trial that found it keeps its own noise.
-        seen = case.replay(found.data[None], found.neighbour[None], found.trials)
-        if found.name == RETURNED:
-            return mpmath.inf if seen.leak[found.trial] > 0 else mpmath.mpf(0)
+        seen = case.replay(pair.data[None], pair.neighbour[None], pair.trials)
+        if pair.name == RETURNED:
+            return mpmath.inf if seen.leak[pair.trial] > 0 else mpmath.mpf(0)
         worst = mpmath.mpf(0)
         for movement in seen.movements:
-            if movement.release.name == found.name and movement.distance[found.trial] > 0:
-                core, other = movement.core[found.trial], movement.other[found.trial]
+            if movement.release.name == pair.name and movement.distance[pair.trial] > 0:
+                core, other = movement.core[pair.trial], movement.other[pair.trial]
                 moved = exact_distance(core, other, movement.release.norm)
-                claim = mpmath.mpf(float(movement.claimed[found.trial]))
+                claim = mpmath.mpf(float(movement.claimed[pair.trial]))
                 worst = max(worst, moved / claim if claim > 0 else mpmath.inf)
         return worst
 
@@ -182,7 +182,7 @@ def exact_distance(core: Array, other: Array, norm: Norm) -> mpmath.mpf:
 
 
 def judge(
-    found: Search,
+    searched_pairs: Search,
     *,
     certificate: Certificate | None = None,
     confirm: Confirm | None = None,
@@ -200,13 +200,17 @@ def judge(
     Raises:
         InvalidInput: the search exceeds the certificate's bound, though both stay below 1: the certificate is wrong.
     """
-    worst = found.worst
+    worst = searched_pairs.worst
     numbers: dict[str, float | int | str | bool] = {
         "best ratio": worst.ratio,
         "release": worst.name,
         "origin": worst.origin,
-        "pairs": found.pairs,
-        **{f"ratio of {name}": pair.ratio for name, pair in list(found.best.items())[:16] if len(found.best) > 1},
+        "pairs": searched_pairs.pairs,
+        **{
+            f"ratio of {name}": pair.ratio
+            for name, pair in list(searched_pairs.best.items())[:16]
+            if len(searched_pairs.best) > 1
+        },
     }
     if certificate is not None:
         numbers["certificate"] = certificate.ratio
@@ -214,8 +218,8 @@ def judge(
     if worst.ratio > 1 + margin:
         return _exceeded(worst, seen, confirm, margin, numbers)
     if certificate is None:
-        reason = f"largest movement found is {seen}, over {found.pairs:,} pairs; a search proves no bound"
-        searched = f"a pair among the {found.pairs:,} searched that moves more than the claim"
+        reason = f"largest movement found is {seen}, over {searched_pairs.pairs:,} pairs; a search proves no bound"
+        searched = f"a pair among the {searched_pairs.pairs:,} searched that moves more than the claim"
         return consistent(reason, "exact", numbers=numbers, notices=searched, severity=worst.ratio)
     if worst.ratio > certificate.ratio * (1 + margin):
         raise InvalidInput(

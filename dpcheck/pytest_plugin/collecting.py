@@ -34,9 +34,9 @@ class _File(pytest.File):
 class CheckItem(pytest.Item):
     """One check as a test: it fails where the verdict is not as expected."""
 
-    def __init__(self, *, check: Check, found: Catalogue, plugin: Plugin, **more: Any) -> None:
+    def __init__(self, *, check: Check, collection: Catalogue, plugin: Plugin, **more: Any) -> None:
         super().__init__(**more)
-        self._check, self._found, self._plugin = check, found, plugin
+        self._check, self._collection, self._plugin = check, collection, plugin
         self.may_spend = check.may_spend
         self.add_marker("dpcheck")
 
@@ -44,10 +44,10 @@ class CheckItem(pytest.Item):
         return self.path, None, self._check.id
 
     def runtest(self) -> None:
-        sources = self._found.fingerprint(self._check)
+        sources = self._collection.fingerprint(self._check)
         size, seed, replayed = self._settled(sources)
-        with Store(self._found.layout.store) as store:
-            result = run(self._found, [self._check], store, size=size, seed=seed)
+        with Store(self._collection.layout.store) as store:
+            result = run(self._collection, [self._check], store, size=size, seed=seed)
         self._tell(result, size, seed, replayed, sources)
 
     def _settled(self, sources: str) -> tuple[Any, int, str]:
@@ -125,9 +125,9 @@ def collected(session: pytest.Session, paths: Sequence[str], plugin: Plugin) -> 
     """The checks in these files and folders, in the order of the catalogue."""
     try:
         places = [_existing(path) for path in paths]
-        found = _catalogue(places)
-        checks = found.select([str(place) for place in places])
-        errors: list[DpcheckError] = list(found.errors)
+        collection = _catalogue(places)
+        checks = collection.select([str(place) for place in places])
+        errors: list[DpcheckError] = list(collection.errors)
         if not checks and not errors:
             errors.append(DpcheckError(f"no check (`@check`) in {', '.join(paths)}"))
     except DpcheckError as error:
@@ -135,9 +135,11 @@ def collected(session: pytest.Session, paths: Sequence[str], plugin: Plugin) -> 
     for number, broken in enumerate(errors):
         yield Broken.made(session, f"dpcheck-audits-{number}", str(broken))
     for check in checks:
-        path = found.files[check.id].path
+        path = collection.files[check.id].path
         file = _File.from_parent(session, path=path)
-        yield CheckItem.from_parent(file, name=f"{check.name}[{check.label}]", check=check, found=found, plugin=plugin)
+        yield CheckItem.from_parent(
+            file, name=f"{check.name}[{check.label}]", check=check, collection=collection, plugin=plugin
+        )
 
 
 def _existing(path: str) -> Path:
@@ -150,6 +152,6 @@ def _catalogue(places: list[Path]) -> Catalogue:
     """What is known there: of the project's own content; of what dpcheck carries only where that is asked for."""
     here = layout.find()
     own = here if here.root == here.home else replace(here, content=())
-    found = catalogue.load_from(own, places)
-    wanting = own is not here and any("unknown label" in str(error) for error in found.errors)
-    return catalogue.load_from(here, places) if wanting else found
+    collection = catalogue.load_from(own, places)
+    wanting = own is not here and any("unknown label" in str(error) for error in collection.errors)
+    return catalogue.load_from(here, places) if wanting else collection

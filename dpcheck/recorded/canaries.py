@@ -63,8 +63,7 @@ def audit_canary_scores(
     Args:
         inside, outside: scores of the canaries that were in the data, and of those that were not, larger where a canary
             looks more like a part of the data. Coins decide their numbers.
-        claim: under add-remove adjacency. (epsilon, delta): Steinke, Nasr and Jagielski 2023, Theorem 5.2; a curve:
-            Mahloujifar, Melis and Chaudhuri 2024, which guesses every canary.
+        claim: under add-remove adjacency, and tested as by `dp.audit_one_run`.
         guesses: how many canaries to guess, the most and the least likely half each, fixed beforehand; None: all.
         seed: of the coins that break ties.
 
@@ -86,16 +85,14 @@ def audit_canary_scores(
     told = canaries if guesses is None else guesses
     if isinstance(told, bool) or not isinstance(told, int) or not 2 <= told <= canaries:
         raise InvalidInput(f"guesses must lie between 2 and the {canaries} canaries, got {guesses!r}")
-    if not isinstance(claim, ApproxDP) and told != canaries:
-        raise InvalidInput("a claimed curve is tested with every canary guessed; leave guesses=None")
     # Ties are broken by a coin of their own: scores come sorted by the answer.
     order = np.lexsort((seeds.stream(seed, "one-run", "ties").random(canaries), scores))
     low, high = order[: told // 2], order[canaries - (told - told // 2) :]
     right = int((~included[low]).sum() + included[high].sum())
     concluded = one_run._conclude(claim, right, told, canaries, failure_probability, name, seed)
-    method = "Mahloujifar, Melis and Chaudhuri 2024, Algorithm 3: the claimed curve, every canary guessed"
+    method = "Mahloujifar, Melis and Chaudhuri 2024, Algorithm 3"
     if isinstance(claim, ApproxDP):
-        method = "Steinke, Nasr and Jagielski 2023, Theorem 5.2"
+        method = f"the sharper of Steinke, Nasr and Jagielski 2023, Theorem 5.2, and {method}"
     return CanaryResult(**{f.name: getattr(concluded, f.name) for f in dataclasses.fields(OneRunResult)}, method=method)
 
 

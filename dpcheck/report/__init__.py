@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING
 
 from dpcheck.engine.records import Record
 from dpcheck.errors import InvalidInput, StoreError
+from dpcheck.report import tables
 
 if TYPE_CHECKING:
     from dpcheck.engine.catalogue import Catalogue
     from dpcheck.engine.mutate.table import Table
 
 __all__ = ["write"]
-
-MARKER = "<!-- Written by `dpcheck report`; edits are lost. -->"
-"""In the first lines of every page: a page without it is never overwritten nor removed."""
 
 
 def write(
@@ -120,7 +118,7 @@ def _own(page: pathlib.Path) -> bool:
     """Whether a report wrote this page: its marker says so, or it is one that a full disk left empty."""
     if not page.is_file():
         return page.is_symlink()  # it leads nowhere, and is replaced, never written through
-    return page.stat().st_size == 0 or MARKER in page.read_text(encoding="utf-8", errors="replace")[:200]
+    return page.stat().st_size == 0 or tables.MARKER in page.read_text(encoding="utf-8", errors="replace")[:200]
 
 
 def _remove(out: pathlib.Path, names: set[str]) -> None:

@@ -12,6 +12,7 @@ from dpcheck.certificates.families import FAMILIES
 from dpcheck.certificates.games import GAMES, reached
 from dpcheck.certificates.proofs import labels
 from dpcheck.certificates.regions import REGIONS
+from dpcheck.certificates.statements import CERTIFIED
 from dpcheck.certificates.unreached import UNREACHED
 
 INTRODUCTION = """# Certificates
@@ -59,13 +60,21 @@ def page(
         "",
         "## Out of reach",
         "",
+        "Of some of these a reading is certified: with its constants, on an event, for one moment or one step.",
+        "",
         "| Why | Statements |",
         "| --- | --- |",
     ]
     for reason in dict.fromkeys(UNREACHED.values()):
-        without = ", ".join(label for label, why in UNREACHED.items() if why == reason)
+        without = ", ".join(_with_readings(label) for label, why in UNREACHED.items() if why == reason)
         lines.append(f"| {reason} ({Counter(UNREACHED.values())[reason]}) | {without} |")
     return "\n".join(lines) + "\n"
+
+
+def _with_readings(label: str) -> str:
+    """A statement without a certificate, and those of its readings that have one."""
+    readings = [f"`@{name.partition('@')[2]}`" for name in CERTIFIED if name.startswith(f"{label}@")]
+    return f"{label} (certified: {', '.join(readings)})" if readings else label
 
 
 GAMES_INTRODUCTION = """

@@ -10,7 +10,7 @@ import sympy as sp
 
 from dpcheck.claims import Claim
 from dpcheck.derivations import Step
-from dpcheck.report import MARKER, mathematics, scaling, tables
+from dpcheck.report import mathematics, scaling, tables
 from dpcheck.report.model import CheckedReading, PaperView, Reading, Report, SourceLink
 
 MEANING = (
@@ -69,7 +69,7 @@ def create_environment(kind: str, escape: Callable[[str], Any]) -> jinja2.Enviro
         undefined=jinja2.StrictUndefined,
     )
     environment.globals |= {
-        "marker": MARKER,
+        "marker": tables.MARKER,
         "outcomes": tables.OUTCOMES,
         "gravest": tables.GRAVEST,
         "signs": tables.SIGNS,

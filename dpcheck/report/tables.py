@@ -8,6 +8,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable
 
+MARKER = "<!-- Written by `dpcheck report`; edits are lost. -->"
+"""In the first lines of every page: a page without it is never overwritten nor removed."""
+
 OUTCOMES = ("holds", "refuted", "differs", "consistent", "undecided", "skipped", "not run")
 GRAVEST = ("refuted", "differs", "undecided", "consistent", "holds", "skipped", "not run")
 SIGNS = {

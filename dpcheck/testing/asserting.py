@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from dpcheck import sessions
 from dpcheck.auditing.audit import AuditResult, audit
 from dpcheck.auditing.identity import identity
-from dpcheck.auditing.workers import spread
 from dpcheck.errors import InvalidInput, MechanismError
 from dpcheck.privacy import Guarantee
 from dpcheck.verdicts import Outcome
@@ -81,8 +80,8 @@ def assert_private(
 
     def run(**more: Any) -> AuditResult:
         __tracebackhide__ = True
-        with spread(mechanism, workers) as inside:
-            return audit(inside, data, neighbour, claim, **chosen, **{**settings.more, **more, **options})
+        rest = {**settings.more, **more, **options}
+        return audit(mechanism, data, neighbour, claim, workers=workers, **chosen, **rest)
 
     try:
         try:

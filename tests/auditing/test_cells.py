@@ -73,7 +73,7 @@ def test_learned_scores_meet_outputs_that_did_not_teach_them(outputs):
     p, q = (Outputs(matrix, matrix) for matrix in rng.normal(size=(2, outputs, 50)))
     scorer, s_p, s_q = plans._fit(Projection(), p, q, rng)
     assert scorer(p).shape == (outputs,)
-    assert len(s_p) == len(s_q) == (outputs if outputs <= plans.CROSSED else outputs // 2)
+    assert len(s_p) == len(s_q) == outputs
     # Two means of fresh scores differ by no more than chance: five standard errors of the larger sample.
     far = (s_p.mean() - s_q.mean()) / math.sqrt((s_p.var() + s_q.var()) / len(s_p))
     assert abs(far) < 5

@@ -65,6 +65,9 @@ def test_an_audit_says_the_same_with_any_number_of_workers(claim, mode):
             said.append(told(dp.audit(spread, ZERO, ONE, claim, trials=900, mode=mode, chunk=300)))
     assert said[0] == said[1] == said[2]
     assert '"mechanism": "single"' in said[0]
+    handed = dp.audit(dp.vectorize(single), ZERO, ONE, claim, trials=900, mode=mode, chunk=300, workers=2)
+    assert told(handed) == said[0]
+    assert children() == 0
 
 
 @pytest.mark.parametrize("mechanism", [numbers, halting, words, transcripts, parts, named, dp.vectorize(single)])
@@ -134,6 +137,8 @@ def test_what_cannot_be_sent_is_refused_in_one_sentence():
     for workers in (0, True, 1.5, 10**6):
         with pytest.raises(InvalidInput, match="workers must be"):
             dp.in_workers(numbers, workers)
+        with pytest.raises(InvalidInput, match="workers must be"):
+            dp.audit(numbers, ZERO, ONE, dp.PureDP(1.0), workers=workers)
     with pytest.raises(InvalidInput, match="must be callable"):
         dp.in_workers(3, 2)
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import dpcheck as dp
-from dpcheck.auditing.one_run import audit_one_run, curve_is_refuted, one_run_p_value
+from dpcheck.auditing.one_run import audit_one_run, curve_is_refuted, curve_p_value, one_run_p_value
 from dpcheck.errors import InvalidInput
 
 CANARIES = np.eye(200)
@@ -57,6 +57,45 @@ def test_curve_level_and_power_for_gaussian_noise():
     assert curve_is_refuted(int(2000 * stats.norm.cdf(0.5)), 2000, dp.ZCDP(0.01), 0.05)
 
 
+def surest(canaries, guesses, mu, rng):
+    """Right ones of the surest guesses, each of a coin of its own at mu: the mechanism that a curve of mu allows."""
+    coins = rng.random(canaries) < 0.5
+    scores = mu * coins + rng.normal(size=canaries)
+    order = np.argsort(scores)
+    return int((~coins[order[: guesses // 2]]).sum() + coins[order[canaries - guesses // 2 :]].sum())
+
+
+def test_the_surest_guesses_keep_the_level_and_find_more():
+    rng = np.random.default_rng(2)
+    p_values = [curve_p_value(surest(400, 40, 1.0, rng), 40, 400, dp.GaussianDP(1.0)) for _ in range(60)]
+    # Each is at most 0.05 with probability 0.05: more than 10 of 60 are so with probability 3e-4.
+    assert np.sum(np.array(p_values) <= 0.05) <= 10
+    few, all_of_them = (
+        [curve_is_refuted(surest(2000, k, 2.0, rng), 2000, dp.GaussianDP(1.0), 0.05, k) for _ in range(20)]
+        for k in (500, 2000)
+    )
+    # Twenty of twenty and none of twenty as measured with other seeds.
+    assert sum(few) >= 18
+    assert sum(all_of_them) <= 2
+
+
+def test_a_mechanism_that_leaks_on_few_of_its_runs_keeps_the_level():
+    """With probability delta it tells all, and nothing else: at most that often all 50 guesses are right."""
+    claim = dp.ApproxDP(1e-9, 0.04)
+    assert curve_p_value(50, 50, 50, claim) >= 0.04
+    assert one_run_p_value(50, 50, 50, 0.0, 0.04) >= 0.04
+    # Either bound counts what a binomial law of independent coins allows.
+    for right in (30, 40, 50):
+        tail = float(stats.binom.sf(right - 1, 50, 1 / (1 + math.exp(-1.0))))
+        assert curve_p_value(right, 50, 200, dp.ApproxDP(1.0, 1e-6)) >= tail * (1 - 1e-5)
+
+
+def test_the_curve_of_epsilon_and_delta_is_sharper_where_delta_is_charged_for_every_canary():
+    claim = dp.ApproxDP(1.0, 1e-4)
+    sharp, blunt = curve_p_value(95, 100, 2000, claim), one_run_p_value(95, 100, 2000, 1.0, 1e-4)
+    assert sharp < blunt
+
+
 def test_audit_of_one_run():
     found = audit_one_run(gaussian_sum(0.2), CANARIES, dp.ApproxDP(1.0, 1e-5), own_coordinate)
     assert found.outcome == "refuted"
@@ -77,7 +116,5 @@ def test_refuses():
         audit_one_run(gaussian_sum(1.0), CANARIES, dp.PureDP(1.0), own_coordinate, guesses=1)
     with pytest.raises(InvalidInput, match="need 0 <= right <= guesses <= canaries, got 5, 4, 9"):
         one_run_p_value(5, 4, 9, 1.0, 0.0)
-    with pytest.raises(InvalidInput, match="guesses=None"):
-        audit_one_run(gaussian_sum(1.0), CANARIES, dp.GaussianDP(1.0), own_coordinate, guesses=10)
     with pytest.raises(dp.DpcheckError, match="score"):
         audit_one_run(gaussian_sum(1.0), CANARIES, dp.PureDP(1.0), lambda output, canaries: 0.0)

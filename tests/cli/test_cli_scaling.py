@@ -74,6 +74,18 @@ def test_an_exponent_is_measured_and_shown(root: Path, cli: Cli) -> None:
     assert row["certified epsilon"] > 0
 
 
+def test_a_row_that_is_too_long_for_the_size_is_not_left_out_silently(
+    project: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, cli: Cli
+) -> None:
+    monkeypatch.chdir(project({"audits/rates.py": RATES.replace('variable="n",', 'variable="n", since="standard",')}))
+    said = cli("scaling", "toy/thm-1", "--variable", "n").stdout
+    assert "0 of 0 rows decided" in said
+    assert "1 check skipped" in said
+    assert "--size standard" in said
+    told = json.loads(cli("scaling", "toy/thm-1", "--variable", "n", "--json").stdout)
+    assert (told["rows"], told["skipped"]) == ([], ["toy/thm-1::in_records"])
+
+
 def test_what_measures_no_exponent_says_so(root: Path, cli: Cli) -> None:
     assert "no exponent in d is measured of toy/thm-1" in cli("scaling", "toy/thm-1", "--variable", "d", code=5).stderr
     assert "no exponent is measured of toy/lem-2" in cli("scaling", "toy/lem-2", code=5).stderr

@@ -52,8 +52,11 @@ def test_numbers_agree_up_to_the_tolerance_only() -> None:
     assert agree([1.0, 2.0], [1.0, 2.1], "numbers").outcome == "refuted"
     with pytest.raises(InvalidInput, match="one shape"):
         agree([1.0], np.array([1.0, 2.0]), "numbers")
+    assert (
+        agree([np.nan, 1.0], [1.0, 1.0], "numbers").outcome == "differs"
+    )  # an answer that is none is not the right one
     with pytest.raises(InvalidInput):
-        agree([np.nan], [1.0], "numbers")
+        agree([np.nan], [np.nan], "numbers")
 
 
 def test_tails_of_normal_vectors_hold_up_to_the_rate_that_chernoff_gives():

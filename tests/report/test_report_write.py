@@ -17,6 +17,7 @@ from dpcheck import report
 from dpcheck.checks import check
 from dpcheck.engine import catalogue as real
 from dpcheck.errors import InvalidInput
+from dpcheck.report import tables
 from dpcheck.verdicts import Witness, combine, holds, refuted
 
 
@@ -214,7 +215,7 @@ def test_earlier_files_go_and_others_stay(out):
     (out / "records.jsonl").write_text("{}\n")
     (out / "notes.md").write_text("# mine\n")
     (out / "figures/example/mine.txt").write_text("mine\n")
-    (out / "gone.md").write_text(f"{report.MARKER}\n# gone\n")
+    (out / "gone.md").write_text(f"{tables.MARKER}\n# gone\n")
     before = written(out)
     report.write(example.lay_out(out.parent), example.RECORDS[:2], out)
     after = written(out)

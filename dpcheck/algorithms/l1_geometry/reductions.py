@@ -70,7 +70,7 @@ class StronglyConvexReduction(Algorithm[Restart]):
         if n < 3:
             raise Infeasible(self.label, "log2(log2 n) > 0, n >= 3", f"n = {n}")
         distance, first = problem.constants.diameter(1.0), 0
-        for i in range(1, max(1, math.ceil(math.log2(math.log2(n)))) + 1):
+        for i in range(1, math.ceil(math.log2(math.log2(n))) + 1):
             records = int(2.0 ** (i - 2) * n / math.log2(n))
             if records < 2:
                 raise Infeasible(self.label, "at least two records in every run", f"n_{i} = {records} at n = {n}")

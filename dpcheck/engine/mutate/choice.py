@@ -33,34 +33,34 @@ def mutations(catalogue: Catalogue, wanted: Sequence[str], families: Sequence[Fa
     for name in wanted:
         if name not in catalogue.papers and not catalogue.claims_of(name.partition("@")[0]):
             raise UnknownLabel(name, [*catalogue.papers, *catalogue.claims])
-    found: list[Mutation] = []
+    every: list[Mutation] = []
     if "claim" in families:
         arguments = Arguments(catalogue)
-        found += [m for label in catalogue.claims if named(label, wanted) for m in arguments.of_claim(label)]
+        every += [m for label in catalogue.claims if named(label, wanted) for m in arguments.of_claim(label)]
     kinds = {label: kind for label, kind in catalogue.algorithms.items() if _concerned(catalogue, label, wanted)}
     if "code" in families:
-        found += [m for name in _modules(kinds.values(), wanted, catalogue) for m in code.of_module(name)]
+        every += [m for name in _modules(kinds.values(), wanted, catalogue) for m in code.of_module(name)]
     if "null" in families:
-        found += nulls.of_algorithms(kinds.values())
+        every += nulls.of_algorithms(kinds.values())
     if "seeded" in families:
-        found += bugs.of_bugs(
+        every += bugs.of_bugs(
             bug for bug in catalogue.seeded.values() if bug.label in kinds or named(bug.label, wanted)
         )
-    return found
+    return every
 
 
-def sample(found: Sequence[Mutation], size: int | None, seed: int) -> list[Mutation]:
+def sample(every: Sequence[Mutation], size: int | None, seed: int) -> list[Mutation]:
     """All null algorithms and seeded bugs, and so many others, drawn whatever the order in which they stand."""
-    others = [m for m in found if m.family not in ALWAYS]
+    others = [m for m in every if m.family not in ALWAYS]
     if size is None or size >= len(others):
-        return list(found)
+        return list(every)
     drawn = {m.key for m in random.Random(seed).sample(sorted(others, key=lambda m: m.key), size)}
-    return [m for m in found if m.family in ALWAYS or m.key in drawn]
+    return [m for m in every if m.family in ALWAYS or m.key in drawn]
 
 
-def shuffled(found: Sequence[Mutation], seed: int) -> list[Mutation]:
+def shuffled(every: Sequence[Mutation], seed: int) -> list[Mutation]:
     """In an order in which a budget cuts all papers alike."""
-    return random.Random(seed).sample(found, len(found))
+    return random.Random(seed).sample(every, len(every))
 
 
 def samples(

@@ -81,7 +81,7 @@ class Table:
     @property
     def reads(self) -> dict[str, tuple[str, ...]]:
         """Check -> labels of claims, of the checks that ran to their end."""
-        return {id: found.reads for id, found in self.watched.items() if not found.dear}
+        return {id: watch.reads for id, watch in self.watched.items() if not watch.dear}
 
     # -- what is asked of it ------------------------------------------------------------------------------------
 
@@ -99,7 +99,7 @@ class Table:
     @functools.cached_property
     def heard(self) -> frozenset[str]:
         """Labels of the claims that some check reads."""
-        return frozenset(label for found in self.watched.values() for label in found.reads)
+        return frozenset(label for watch in self.watched.values() for label in watch.reads)
 
     def all(self) -> Iterator[Trial]:
         for trials in self.trials.values():
@@ -107,7 +107,7 @@ class Table:
 
     def standing(self, states: States) -> Table:
         """Without what speaks of targets, or rests on checks, that were edited since."""
-        edited = {id for id, found in self.watched.items() if states.of_check(id) != found.state}
+        edited = {id for id, watch in self.watched.items() if states.of_check(id) != watch.state}
         shaken = {label for id in edited for label in self.watched[id].reads}
 
         def stands(family: str, target: str, by: Iterable[str]) -> bool:
@@ -147,7 +147,7 @@ class Table:
         self.trials = {key: trials for key, trials in self.trials.items() if known(key)}
         self.states = {key: state for key, state in self.states.items() if known(key)}
         self.resolutions = {label: resolution for label, resolution in self.resolutions.items() if label in claims}
-        self.watched = {id: found for id, found in self.watched.items() if id in checks}
+        self.watched = {id: watch for id, watch in self.watched.items() if id in checks}
         self.idle = {id: labels for id, labels in self.idle.items() if id in checks}
 
     @classmethod
@@ -297,13 +297,13 @@ def rows(trials: Iterable[Trial]) -> tuple[list[str], list[list[str]]]:
     """Head and rows of the table of what became of mutants: paper, family, how many, and each fate that occurs."""
     counts = counted(trials)
     fates = [fate for fate in FATES if any(fate in row for row in counts.values())]
-    found = []
+    lines = []
     for family in FAMILIES:
         for (paper, of), row in sorted(counts.items()):
             if of == family:
                 tried = [f"{sum(row.values()):,}", f"{100 * share(row):.0f} %", *(f"{row.get(f, 0):,}" for f in fates)]
-                found.append([paper or "shared", family, *tried])
-    return ["paper", "family", "tried", "noticed", *fates], sorted(found, key=lambda row: row[0])
+                lines.append([paper or "shared", family, *tried])
+    return ["paper", "family", "tried", "noticed", *fates], sorted(lines, key=lambda row: row[0])
 
 
 RARE = 1e-3
@@ -321,11 +321,11 @@ Rates = Mapping[str, Mapping[str, Mapping[str, Any]]]
 """paper -> family -> {"noticed": the share, "tried": …, "of": …, "seed": …}: what it is a share of."""
 
 
-def rates(found: Table) -> Rates:
+def rates(kept: Table) -> Rates:
     """The rates of a table that may not fall, each beside the sample that it was measured on."""
     known: dict[str, dict[str, Any]] = {}
-    for (paper, family), row in sorted(counted(found.all()).items()):
-        drawn, tried = found.samples.get((paper, family)), sum(row.values())
+    for (paper, family), row in sorted(counted(kept.all()).items()):
+        drawn, tried = kept.samples.get((paper, family)), sum(row.values())
         of = {} if drawn is None else {"of": drawn.of, "seed": drawn.seed, "size": drawn.size}
         known.setdefault(paper, {})[family] = {"noticed": round(share(row), 3), "tried": tried, **of}
     return known

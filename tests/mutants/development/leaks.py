@@ -1,0 +1,151 @@
+"""Mechanisms on which the scores of the auditor were developed: none is in `held_out/`, and none there was looked at.
+
+One for each way to leak that a line through the outputs does not see, with the laws of a sufficient statistic. Columns
+are mixed by a fixed rotation where the leak must not lie along one of them.
+"""
+
+import functools
+
+import numpy as np
+from scipy import stats
+
+import dpcheck as dp
+from dpcheck.auditing.exact import exact_epsilon
+from dpcheck.mutants import Mutant
+from dpcheck.testing import AuditKill
+
+ZERO, ONE = np.zeros(1), np.ones(1)
+POINTS = np.linspace(-12, 13, 2001)
+
+
+def turned(columns):
+    """A fixed rotation."""
+    return np.linalg.qr(np.random.default_rng(columns).normal(size=(columns, columns)))[0]
+
+
+def masses(law):
+    return np.diff(np.r_[0.0, law(POINTS), 1.0])
+
+
+def bits(chance):
+    return np.array([chance, 1 - chance]), np.array([1 - chance, chance])
+
+
+def clipped_sum(shift, columns):
+    """Both laws of the summed log-ratios of Laplace columns, on a lattice that rounds each of them."""
+    steps = 40
+    width = shift / steps
+    inner = stats.laplace.cdf(np.arange(-steps, steps) * width / 2 + shift / 2 + width / 4)
+    far = np.diff(np.r_[0.0, inner, 1.0])
+    sides = [functools.reduce(np.convolve, [law] * columns) for law in (far[::-1], far)]
+    return sides[0], sides[1]
+
+
+def one(name, said, claim, laws, mechanism, **options):
+    kill = AuditKill(
+        mechanism=mechanism,
+        data=ZERO,
+        neighbour=ONE,
+        claim=claim,
+        laws=laws,
+        exact_epsilon=exact_epsilon(*laws(), claim.delta),
+        options={"adjacency": None, **options},
+    )
+    return Mutant(name=f"development-{name}", bug=said, kill=kill)
+
+
+def spread(d, rng, trials):
+    noise = rng.normal(size=(trials, 10))
+    noise[:, 0] *= 1 + 0.7 * d.sum()
+    return noise @ turned(10)
+
+
+def product(d, rng, trials):
+    noise = rng.laplace(size=(trials, 8))
+    same = rng.random(trials) < (0.75 if d.sum() else 0.25)
+    noise[:, 1] = np.abs(noise[:, 1]) * np.sign(noise[:, 0]) * np.where(same, 1, -1)
+    return noise
+
+
+def weak(shift, columns, mixed):
+    def run(d, rng, trials):
+        noise = shift * d.sum() + rng.laplace(size=(trials, columns))
+        return noise @ turned(columns) if mixed else noise
+
+    return run
+
+
+def order(d, rng, trials):
+    swapped = rng.random(trials) < (0.75 if d.sum() else 0.25)
+    places = np.argsort(rng.random((trials, 6)), axis=1)
+    low, high = np.sort(places[:, :2], axis=1).T
+    places[:, 0], places[:, 1] = np.where(swapped, high, low), np.where(swapped, low, high)
+    return places
+
+
+def rare(chance, weight):
+    def run(d, rng, trials):
+        found = rng.normal(size=trials)
+        leaks = rng.random(trials) < chance * (weight if d.sum() else 1.0)
+        return np.where(leaks, 0.625, found)
+
+    return run
+
+
+def sampled(d, rng, trials):
+    return d.sum() * (rng.random(trials) < 0.4) + rng.laplace(scale=0.5, size=trials)
+
+
+def worded(d, rng, trials):
+    said = rng.random(trials) < 0.5
+    number = rng.laplace(size=trials) + 1.2 * d.sum() * np.where(said, 1, -1)
+    return [("up" if s else "down", float(x)) for s, x in zip(said, number, strict=True)]
+
+
+def halting(d, rng, trials):
+    found = rng.normal(size=(trials, 3))
+    found[rng.random(trials) < (0.02 if d.sum() else 0.002)] = np.nan
+    return found
+
+
+def shell(d, rng, trials):
+    noise = rng.normal(size=(trials, 3))
+    length = np.linalg.norm(noise, axis=1, keepdims=True)
+    return noise / length * (stats.chi2.rvs(3, size=(trials, 1), random_state=rng) ** 0.5 * (1 + 0.8 * d.sum()))
+
+
+def atoms(chance, weight):
+    rest = 1 - np.array([1.0, weight]) * chance
+    return np.array([chance, rest[0]]), np.array([chance * weight, rest[1]])
+
+
+def wide(one_sd, two_sd):
+    return masses(stats.norm(0, one_sd).cdf), masses(stats.norm(0, two_sd).cdf)
+
+
+def sampled_laws():
+    base, moved = stats.laplace(0, 0.5).cdf, stats.laplace(1, 0.5).cdf
+    return masses(base), masses(lambda x: 0.6 * base(x) + 0.4 * moved(x))
+
+
+def laplaces(shift):
+    return masses(stats.laplace(0, 1).cdf), masses(stats.laplace(shift, 1).cdf)
+
+
+def shells():
+    grid = np.linspace(0, 14, 1001)
+    return tuple(np.diff(np.r_[stats.chi(3).cdf(grid / scale), 1.0]) for scale in (1.0, 1.8))
+
+
+BUGS = [
+    one("second-moment", "the scale of one hidden direction", dp.ApproxDP(0.3, 0.02), lambda: wide(1, 1.7), spread),
+    one("product", "a sign of two columns together", dp.PureDP(0.5), lambda: bits(0.25), product),
+    one("order", "which of two items comes first", dp.PureDP(0.5), lambda: bits(0.75), order),
+    one("weak-8", "eight weak columns", dp.PureDP(0.7), lambda: clipped_sum(0.175, 8), weak(0.175, 8, False)),
+    one("weak-mixed", "six weak directions", dp.PureDP(1.0), lambda: clipped_sum(0.4, 6), weak(0.4, 6, True)),
+    one("atom", "a rare value, repeated", dp.PureDP(1.0), lambda: atoms(1e-4, 8.0), rare(1e-4, 8.0)),
+    one("sampled", "sampling that is charged twice", dp.PureDP(0.6), sampled_laws, sampled),
+    one("worded", "a number that turns with a word", dp.PureDP(0.6), lambda: laplaces(1.2), worded),
+    one("halting", "halts", dp.PureDP(1.0), lambda: atoms(0.002, 10.0), halting, halts=True),
+    one("shell", "a length", dp.ApproxDP(0.3, 0.02), shells, shell),
+]
