@@ -21,7 +21,7 @@ def test_a_private_mean_says_what_it_could_have_found(tmp_path):
     result = dp.testing.assert_private(
         dp.vectorize(lambda data, rng: private_mean(data, epsilon=1.0, rng=rng)),
         *dp.testing.worst_pairs(n=20),
-        claim=dp.PureDP(1.0),
+        dp.PureDP(1.0),
         trials=3000,
         witnesses=tmp_path,
     )

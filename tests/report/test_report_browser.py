@@ -111,6 +111,7 @@ def test_print_opens_all_of_what_is_chosen_and_nothing_else(opened):
     window, _ = opened()
     window.select_option("select[name=outcome]", "holds")
     chosen = window.evaluate("[...document.querySelectorAll('details.statement:not([hidden])')].map((row) => row.id)")
+    assert window.locator("output").inner_text().endswith("statements, which a print has in full")
     assert 0 < len(chosen) < window.evaluate("document.querySelectorAll('details.statement').length")
     window.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert window.evaluate(OPEN) == sorted(chosen)

@@ -15,7 +15,8 @@
       shown += fits;
     }
     for (const section of papers) section.hidden = !section.querySelector("details.statement:not([hidden])");
-    form.querySelector("output").textContent = `${shown} of ${rows.length} statements`;
+    const printed = paper || outcome || grade || wanted.length ? ", which a print has in full" : "";
+    form.querySelector("output").textContent = `${shown} of ${rows.length} statements${printed}`;
   };
   const open = () => {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
