@@ -456,6 +456,14 @@ class WideClips(LocalisedClipped):
         return tuple(replace(row, level=row.level * factor, sigma=row.sigma * factor) for row in wide)
 
 
+class WideCalls(StochasticApproximation):
+    """Calls with levels too large by n^(1/8), and so the noise."""
+
+    def call(self, radius: float) -> LocalisedClipped:
+        wide: LocalisedClipped = _as(WideClips, super().call(radius))
+        return wide
+
+
 def heavier(name: str, power: float) -> Mutant:
     """Geometric weights too large by a power of a symbol: λ is inverse to D."""
     return lambda one: one.running(replace(one.algorithm, diameter=one.at["D"] * one.at[name] ** -power))

@@ -492,4 +492,4 @@ def noisy_steps_in_closed_form(context: Context, *, epsilon: float, tilt: float)
 def noisy_steps_on_bowls_in_closed_form(context: Context, *, d: int) -> Verdict:
     """The same on a well of exponent 2."""
     one = noisy(2**9, known_well(0.4, 4.0, 1.0, d=d), 2.0, 10.0, 1e-60)
-    return admitted(replace(NOISY, trials=context.scale(20_000, 100_000)), one, context.scale(100, 2000), context)
+    return admitted(replace(NOISY, trials=context.scale(20_000, 100_000)), one, context.scale(100, 400), context)

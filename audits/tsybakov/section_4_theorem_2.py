@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.algorithms.tsybakov import LocalisedClipped, StochasticApproximation
+from dpcheck.algorithms.tsybakov import StochasticApproximation
 from dpcheck.algorithms.tsybakov.epochs import LocalisedCall
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.claims import evaluate
@@ -31,8 +31,7 @@ from .cases import (
     SHORT_CALLS,
     STEEPER,
     ShortCalls,
-    WideClips,
-    _as,
+    WideCalls,
     approximation,
     asked,
     exponents,
@@ -219,14 +218,6 @@ def calls_in_closed_form(context: Context, *, theta: float) -> Verdict:
 
 
 # Theorem 2 corrected for every loss: calls on the whole domain, with noise on each step.
-
-
-class WideCalls(StochasticApproximation):
-    """Calls with levels too large by n^(1/8), and so the noise."""
-
-    def call(self, radius: float) -> LocalisedClipped:
-        wide: LocalisedClipped = _as(WideClips, super().call(radius))
-        return wide
 
 
 WRONG_NOISY_CALLS: Mapping[str, Mutant] = {

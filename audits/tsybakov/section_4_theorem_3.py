@@ -7,7 +7,7 @@ import itertools
 import math
 from collections.abc import Mapping
 
-from dpcheck.algorithms.tsybakov import IteratedLocalised
+from dpcheck.algorithms.tsybakov import IteratedLocalised, StochasticApproximation
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.harness import accuracy
 from dpcheck.harness.relations import judged
@@ -22,7 +22,9 @@ from .cases import (
     FAILING,
     IN_DIMENSIONS,
     SHORT_CALLS,
+    STEEPER,
     ShortCalls,
+    WideCalls,
     asked,
     exponents,
     grown,
@@ -31,7 +33,6 @@ from .cases import (
     reach,
     refuted_by_plan,
 )
-from .section_4_theorem_2 import CALLS, EVERY_LOSS, RECORDS, noisy_calls
 
 
 @check(
@@ -178,12 +179,26 @@ def iterated_risk_in_the_dimension(*, d: int, steepness: float) -> Instance:
 
 # Theorem 3 corrected for every loss is a bound on a quantile of what the calls of Theorem 2 corrected do.
 
+EQUAL = [m << j for j, m in ((70, 33), (90, 43), (110, 53))]
+"""Sizes of m calls on 2^j records each, none left over."""
+
+
+def noisy_calls(n: int, steepness: float, **at: float) -> Instance:
+    """The calls of Theorem 2 corrected on a well of exponent 2."""
+    return grown(StochasticApproximation(**StochasticApproximation.readings["every-loss"]), n, steepness, **at)  # type: ignore[arg-type]
+
+
 WITH_CONFIDENCE = functools.partial(
-    scaling, "tsybakov/thm-3@every-loss", engine=Simulated(noisy_phases, 2400, quantile=1 - BETA), **EVERY_LOSS
+    scaling,
+    "tsybakov/thm-3@every-loss",
+    engine=Simulated(noisy_phases, 2400, quantile=1 - BETA),
+    family=STEEPER,
+    mutants={"C times n^(1/8)": instead(WideCalls)},
+    since="standard",
 )
 
 
-@WITH_CONFIDENCE(variable="n", sizes=CALLS.smoke)
+@WITH_CONFIDENCE(variable="n", sizes=EQUAL)
 def quantile_of_noisy_calls(*, n: int, steepness: float) -> Instance:
     """The 0.95-quantile of the excess risk on wells of exponent 2, at k = 2: -1."""
     return noisy_calls(n, steepness)
@@ -192,10 +207,10 @@ def quantile_of_noisy_calls(*, n: int, steepness: float) -> Instance:
 @WITH_CONFIDENCE(variable="epsilon", sizes=powers(2, range(-38, -13, 8)))
 def quantile_of_noisy_calls_in_epsilon(*, epsilon: float, steepness: float) -> Instance:
     """The same in epsilon."""
-    return noisy_calls(RECORDS, steepness, epsilon=epsilon)
+    return noisy_calls(EQUAL[1], steepness, epsilon=epsilon)
 
 
 @WITH_CONFIDENCE(variable="lambda", sizes=powers(2, range(-18, -5, 6)))
 def quantile_of_noisy_calls_in_the_growth(*, steepness: float, **growth: float) -> Instance:
     """The same in the growth constant: -1."""
-    return noisy_calls(RECORDS, steepness, growth=growth["lambda"])
+    return noisy_calls(EQUAL[1], steepness, growth=growth["lambda"])

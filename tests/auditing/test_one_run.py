@@ -90,6 +90,11 @@ def test_a_mechanism_that_leaks_on_few_of_its_runs_keeps_the_level():
         assert curve_p_value(right, 50, 200, dp.ApproxDP(1.0, 1e-6)) >= tail * (1 - 1e-5)
 
 
+def test_one_guess_among_many_canaries_is_right_as_often_as_randomised_response():
+    for canaries in (1, 7, 400):
+        assert curve_p_value(1, 1, canaries, dp.PureDP(1.0)) == pytest.approx(1 / (1 + math.exp(-1.0)), rel=1e-5)
+
+
 def test_the_curve_of_epsilon_and_delta_is_sharper_where_delta_is_charged_for_every_canary():
     claim = dp.ApproxDP(1.0, 1e-4)
     sharp, blunt = curve_p_value(95, 100, 2000, claim), one_run_p_value(95, 100, 2000, 1.0, 1e-4)

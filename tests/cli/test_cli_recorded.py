@@ -117,7 +117,6 @@ def test_a_plan(here: Path, cli: Cli) -> None:
         (("--outputs", "x.npy", "x.npy", "--epsilon", "1"), "x and y hold the same outputs row for row"),
         (("--outputs", "x.npy", "y.npy", "x.npy", "--epsilon", "1"), "outputs are in one file or in two, got 3"),
         (("--outputs", "none.npz", "--epsilon", "1"), "cannot read none.npz"),
-        (("--outputs", "scores.npz", "--one-run", "--mu", "1", "--guesses", "9"), "leave out --guesses"),
         (("--outputs", "scores.npz", "--one-run", "--mu", "1", "--halts"), "--halts does not go with --one-run"),
         (("--epsilon", "1"), "name one mechanism as FILE:MECHANISM, or files by --outputs; got 0"),
         (("mech.py:leaky", "--epsilon", "1"), "Missing option '--data'"),
