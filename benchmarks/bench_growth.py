@@ -1,13 +1,8 @@
 """CPU seconds of the commands that read everything, as checks and stored records grow, a tenth as many checks.
 
 `python benchmarks/bench_growth.py [RECORDS…] [--only COMMAND]…` prints a table and, from size to size, the power of the
-<<<<<<< HEAD
 number with which the seconds grow: 1 is linear. Nothing is kept from one command to the next but the store;
 "list again" is the second `list` of two that keep what they found out.
-=======
-number with which the seconds grow: 1 is linear. Nothing is kept from one command to the next but the store; "list
-again" is the second `list` of two that keep what they found out.
->>>>>>> main
 """
 
 from __future__ import annotations
