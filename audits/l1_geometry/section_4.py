@@ -19,7 +19,6 @@ from dpcheck.harness.budget import judge_account
 from dpcheck.harness.lines import Told
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
-from dpcheck.harness.symbolic import agree
 from dpcheck.privacy import ApproxDP, PureDP
 from dpcheck.verdicts import Verdict, differs, holds
 from dpcheck.workloads import diabetes, fair, randhie
@@ -118,34 +117,6 @@ def promises_are_those_of_the_theorems(context: Context) -> Verdict:
         return differs(f"{len(wrong)} of {len(PROMISES)} plans claim what no theorem says: {'; '.join(wrong)}")
     said = f"{len(PROMISES)} plans claim their promise where it is one, and nothing else"
     return holds(said, "exact", numbers={"plans": len(PROMISES)})
-
-
-@check("l1_geometry/thm-6@corrected", kind="accuracy", grid={"epsilon": (0.1, 0.5, 1.0)})
-def shares_at_which_records_hide(context: Context, *, epsilon: float) -> Verdict:
-    """A random allocation rests on this theorem at every share of which it says epsilon at most, and at no other."""
-    wrong, shares = [], np.linspace(0.01, 0.99, 99)
-    for share in shares:
-        spent = float(claim(context.label).evaluate(p_0=share, epsilon=epsilon))
-        hidden = TreeFrankWolfe().rests_on(share, epsilon) == (context.label,)
-        wrong += [share] if hidden != (spent <= epsilon) else []
-    if wrong:
-        return differs(f"at {len(wrong)} shares of {len(shares)}, as {wrong[0]:.2f}, the other statement is named")
-    return holds(f"{len(shares)} shares rest on what holds of them", "exact", numbers={"shares": len(shares)})
-
-
-@check("l1_geometry/thm-6@summed", kind="accuracy")
-def constants_that_the_bound_is_told(context: Context) -> Verdict:
-    """The noise of every leaf is 2 L D 2^t/(b epsilon) at the L and D that the bound is told, and it is told all
-    leaves; losses are steeper in one norm than in another.
-    """
-    # unbound: the symbols of the bound, whatever it is
-    told, size = drawn(budget=PureDP, n=(2.0**14, 2.0**20), d=(2, 60))(context.rng())
-    algorithm = TreeFrankWolfe(T=3, batch=64)
-    symbols, promise = algorithm.terms(told, size), told.privacy
-    assert isinstance(promise, PureDP)
-    unit = 2 * symbols["L"] * symbols["D"] / (symbols["b"] * promise.epsilon)
-    wanted = [unit * 2**t for t in (1, 2, 3) for _ in range(2**t)]
-    return agree(symbols["lambda[i]"], wanted, "noise of the leaves")
 
 
 @check("l1_geometry/alg-3", kind="runtime", grid={"T": (1, 2, 3, 4)})

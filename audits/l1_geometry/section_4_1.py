@@ -14,13 +14,14 @@ from dpcheck.algorithms.l1_geometry import TreeFrankWolfe
 from dpcheck.algorithms.l1_geometry.frank_wolfe import record_count, weights
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import claim
+from dpcheck.engine.settings import drawn
 from dpcheck.harness import risk, runtime
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.scaling import Instance, admitted, scaling, unmeasured
 from dpcheck.harness.selection import enumerate_selections
-from dpcheck.harness.symbolic import proved
+from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array, Problem
 from dpcheck.privacy import PureDP
 from dpcheck.symbols import BY_NAME
@@ -305,3 +306,31 @@ def window_of_theorem_6(context: Context) -> Verdict:
         }
     )
     return combine([proof, steps_at_the_upper_end("pure")])
+
+
+@check("l1_geometry/thm-6@corrected", kind="accuracy", grid={"epsilon": (0.1, 0.5, 1.0)})
+def shares_at_which_records_hide(context: Context, *, epsilon: float) -> Verdict:
+    """A random allocation rests on this theorem at every share of which it says epsilon at most, and at no other."""
+    wrong, shares = [], np.linspace(0.01, 0.99, 99)
+    for share in shares:
+        spent = float(claim(context.label).evaluate(p_0=share, epsilon=epsilon))
+        hidden = TreeFrankWolfe().rests_on(share, epsilon) == (context.label,)
+        wrong += [share] if hidden != (spent <= epsilon) else []
+    if wrong:
+        return differs(f"at {len(wrong)} shares of {len(shares)}, as {wrong[0]:.2f}, the other statement is named")
+    return holds(f"{len(shares)} shares rest on what holds of them", "exact", numbers={"shares": len(shares)})
+
+
+@check("l1_geometry/thm-6@summed", kind="accuracy")
+def constants_that_the_bound_is_told(context: Context) -> Verdict:
+    """The noise of every leaf is the printed one at the L and D that the bound is told, and it is told all leaves;
+    losses are steeper in one norm than in another.
+    """
+    # unbound: the symbols of the bound, whatever it is
+    told, count = drawn(budget=PureDP, n=(2.0**14, 2.0**20), d=(2, 60))(context.rng())
+    algorithm = TreeFrankWolfe(T=3, batch=64)
+    symbols, promise = algorithm.terms(told, count), told.privacy
+    assert isinstance(promise, PureDP)
+    noise, size = claim("l1_geometry/alg-3@noise"), {name: symbols[name] for name in ("L", "D", "b")}
+    wanted = [noise.evaluate(**size, i=t, epsilon=promise.epsilon) for t in (1, 2, 3) for _ in range(2**t)]
+    return agree(symbols["lambda[i]"], wanted, "noise of the leaves")

@@ -1,14 +1,239 @@
-"""Section 4: how far clipped descent moves on smooth losses, as a function of their conditioning, from both sides."""
+"""Section 4, Remark 2: how far clipped descent moves, by the conditioning of the losses, from both sides."""
 
 from __future__ import annotations
 
 import sympy as sp
 
 from dpcheck.derivations import Proof, derivation
-from dpcheck.symbols import C, H, R, eta, lambda_, n
+from dpcheck.symbols import C, H, R, eta, kappa, lambda_, n
 
-from ._paper import x
-from .section_4 import rem_2_one_step
+from ._paper import a, claim, x
+
+rem_2 = claim(
+    "tsybakov/rem-2",
+    "Remark 2",
+    "The stability of clipped gradient descent depends on the clip level C alone, and not on the Lipschitz constant.",
+    kind="proposition",
+    section="4",
+    quantity="movement of the last iterate",
+    relation="<=",
+    explicit=2 * C / (n * lambda_),
+    assumptions=(sp.Le(eta * H, 1),),
+    about=("tsybakov/alg-2",),
+    grade="refuted",
+    remark="For d >= 2 it also depends on the conditioning of the losses: 4.43, 9.15 and 14.7 times 2C/(nλ) on "
+    "explicit instances with smoothness 1 (S1).",
+)
+
+rem_2_corrected = rem_2.as_read(
+    "tsybakov/rem-2@corrected",
+    "Remark 2 where clipped steps contract",
+    "2C/(nλ) for d = 1, linear, isotropic quadratic and generalised linear losses, at steps η(α + 2λ) <= 2.",
+    origin="ours",
+    assumptions=(sp.Le(eta * (H + 2 * lambda_), 2),),
+)
+
+rem_2_derived = rem_2_corrected.as_read(
+    "tsybakov/rem-2@derived",
+    "How far clipping may stretch the movement",
+    "For losses ½(w − c)ᵀ diag(1, a)(w − c) whose gradients are all clipped along ±u, the movement tends to "
+    "(1+a)/(2√a) times 2C/(nλ) as λ → 0, for the worst u.",
+    quantity="movement over 2C/(nλ)",
+    explicit=(1 + a) / (2 * sp.sqrt(a)),
+    assumptions=(sp.Le(a, 1),),
+)
+
+rem_2_one_step = rem_2_derived.as_read(
+    "tsybakov/rem-2@one-step",
+    "One clipped step, exactly",
+    "A step x − ηc(x) along the clipped subgradient of one convex loss takes two points at distance r at most ηC + "
+    "√(r² + η²C²) apart, in every dimension; for d >= 2 no smaller number will do.",
+    quantity="distance after a step from distance R",
+    explicit=eta * C + sp.sqrt(R**2 + eta**2 * C**2),
+    assumptions=(),
+    remark="An unclipped step has √(r² + 4η²L²). Over T fresh losses the recursion grows as ηCT, not as 2ηL√T.",
+)
+
+rem_2_smooth_step = rem_2_one_step.as_read(
+    "tsybakov/rem-2@smooth-step",
+    "One clipped step on a smooth loss, exactly",
+    "A step of size η <= 3/α along the clipped gradient of one convex α-smooth loss stretches distances by at most "
+    "2/√(4 − ηα), in every dimension and at every level; for d >= 2 no smaller factor will do.",
+    quantity="largest stretch of a step",
+    explicit=2 / sp.sqrt(4 - eta * H),
+    assumptions=(sp.Le(eta * H, 3),),
+    remark="Unclipped steps of size 2/α or less stretch nothing.",
+)
+
+rem_2_every_step = rem_2_one_step.as_read(
+    "tsybakov/rem-2@every-loss",
+    "How far Algorithm 2 moves for every convex loss",
+    "On neighbouring batches of n convex losses, smooth or not, two runs are at most (1 + 1/n)C/(λ(1 − ηλ/2)) apart "
+    "after every number of steps, for 0 < ηλ <= 1, over every closed convex set: half of what two reaches add up to.",
+    quantity="movement of every iterate",
+    explicit=(1 + 1 / n) * C / (lambda_ * (1 - eta * lambda_ / 2)),
+    assumptions=(sp.Le(eta * lambda_, 1),),
+)
+
+STRETCH = 2 * (1 - eta * lambda_) ** sp.Rational(3, 2) / sp.sqrt(4 * (1 - eta * lambda_) - eta * H)
+"""Of a regularised clipped step on a smooth loss."""
+rem_2_conditioned = rem_2_one_step.as_read(
+    "tsybakov/rem-2@conditioned",
+    "How far Algorithm 2 moves on losses of small conditioning",
+    "On convex α-smooth losses with ηα < 4ηλ(1 − ηλ)(2 − ηλ), about α < 8λ, a step contracts by q = 2(1 − "
+    "ηλ)^{3/2}/√(4(1 − ηλ) − ηα), so that two runs are at most 2ηC/(n(1 − q)) apart, which tends to 2C/(n(λ − α/8)) as "
+    "η → 0.",
+    quantity="movement of every iterate",
+    explicit=2 * eta * C / (n * (1 - STRETCH)),
+    assumptions=(sp.Lt(eta * H, 4 * eta * lambda_ * (1 - eta * lambda_) * (2 - eta * lambda_)),),
+)
+
+rem_2_saddle = rem_2_one_step.as_read(
+    "tsybakov/rem-2@saddle",
+    "Clipped descent repels a minimiser",
+    "Four losses ½α<v, w>² ± R<u, w>, with v = (½, √3/2), u = (√3/2, ½) and with their mirror images, have the mean "
+    "gradient 0 at 0; clipped at C <= R, their mean gradient is −(αC/(8R))w_1e_1 + o(w_1) along the first axis.",
+    quantity="slope of the mean clipped gradient at the minimiser",
+    relation="=",
+    explicit=-H * C / (8 * R),
+    assumptions=(sp.Le(C, R),),
+    remark="At R = C two runs part by a factor 1 + η(α/8 − λ) a step where α > 8λ, and where α < 8λ they rest "
+    "2C/(n(λ − α/8)) apart: `@conditioned` is attained as η → 0 and n → ∞.",
+)
+
+rem_2_parted = rem_2_one_step.as_read(
+    "tsybakov/rem-2@parted",
+    "A movement that does not fall with n",
+    "n − 1 = 4j losses of that kind with v = (5, 12)/13, u = (3, 4)/5 and R = αC/(26λ) >= 65C/16, and one loss ±C w_1: "
+    "for η(α + λ) <= 1, ηλ <= 1/n and T >= (2/(ηλ)) log(4/(ηλ)) the outputs on both batches are at least C/(5λ) apart.",
+    quantity="movement of the last iterate",
+    relation=">=",
+    explicit=C / (5 * lambda_),
+    assumptions=(sp.Le(65 * C, 16 * R), sp.Le(eta * (H + lambda_), 1), sp.Le(eta * lambda_ * n, 1), sp.Ge(n, 5)),
+    remark="It is n/10 times what Remark 2 allows, and a tenth of what two reaches add up to, 2C/λ. Other losses move "
+    "by nearly the C/λ of `@every-loss`: `@attained`.",
+)
+
+
+@derivation("tsybakov/rem-2@one-step", also=("tsybakov/rem-2@every-loss",))
+def step_of_one_loss(proof: Proof) -> None:
+    """Clipping keeps the sign of <g(x), δ>, so that one of the two steps alone leads no farther than √(r² + η²C²).
+
+    <g(x) − g(y), δ> >= 0 at δ = x − y: where <g(x), δ> < 0, <g(y), δ> is negative too.
+    """
+    at_x, ratio = sp.symbols("s_x z", positive=True)
+    reach = eta * C
+    proof.argues("<c(x), δ> >= 0, or else <c(y), −δ> >= 0; let s_x >= 0 be that product")
+    alone = proof.at_most(
+        "‖δ − ηc(x)‖², or ‖δ + ηc(y)‖²", lambda: R**2 - 2 * eta * at_x + eta**2 * C**2, R**2 + eta**2 * C**2
+    )
+    after = proof.argues("the other step is no longer than ηC", "‖δ⁺‖", "<=", reach + sp.sqrt(alone))
+    proof.concludes("tsybakov/rem-2@one-step", after)
+    cosine, sine = R / sp.sqrt(alone), reach / sp.sqrt(alone)
+    proof.equal(
+        "attained in the limit: c(x) → (0, C), c(y) = (C cos φ, −C sin φ) with cot φ = r/(ηC), scaled by s → 0 at x",
+        lambda: (R + reach * cosine) ** 2 + reach**2 * (1 + sine) ** 2, after**2,
+    )  # fmt: skip
+    product = {eta: 1 / ((1 + ratio) * lambda_)}
+    common = C / (lambda_ * (1 - eta * lambda_ / 2))
+    proof.assumes("tsybakov/rem-2@every-loss", eta * lambda_, sp.S.One)
+    proof.equal(
+        "C/(λ(1 − ηλ/2)) solves r = ηC + √((1 − ηλ)²r² + η²C²)",
+        lambda: (common - reach) ** 2, (1 - eta * lambda_) ** 2 * common**2 + reach**2, product,
+    )  # fmt: skip
+    proof.at_most("so that there (1 − ηλ)r + ηC <= r", lambda: (1 - eta * lambda_) * common + reach, common, product)
+    proof.argues("δ⁺ is the mean over n records of (1 − ηλ)δ − η(c(x) − c(y)); from r(1 + 1/n), r the distance above")
+    proof.equal(
+        "n − 1 common records leave ηC + (1 + 1/n)(r − ηC), the other one (1 + 1/n)(r − ηC) + 2ηC",
+        lambda: (
+            (1 - 1 / n) * (reach + (1 + 1 / n) * (common - reach)) + ((1 + 1 / n) * (common - reach) + 2 * reach) / n
+        ),
+        (1 + 1 / n) * common,
+    )
+    proof.concludes("tsybakov/rem-2@every-loss", (1 + 1 / n) * common)
+
+
+@derivation("tsybakov/rem-2@smooth-step", also=("tsybakov/rem-2@conditioned",))
+def step_of_one_smooth_loss(proof: Proof) -> None:
+    """I − κPQ of a projection P and 0 <= Q <= I has the norm 2/√(4 − κ); where nothing is clipped it is I − ηαQ.
+
+    The Jacobian of the clipped gradient is (C/‖g‖)(I − ûûᵀ)Hess f where ‖g‖ > C, so that κ <= ηα; a step stretches by
+    at most what its Jacobian does on the segment. With v = Qδ, <v, δ> >= ‖v‖², split along û: v = p + αû, δ = q + βû.
+    """
+    proof.assumes("tsybakov/rem-2@smooth-step", eta * H, sp.Integer(3))
+    below, along, beside = sp.symbols("z v_u delta_u", positive=True)
+    inside, multiplier, factor = {kappa: 4 / (1 + below)}, 4 * kappa / (4 - kappa), 4 / (4 - kappa)
+    proof.argues("‖δ − κp‖² = ‖q‖² + β² − 2κ<q, p> + κ²‖p‖², and <q, p> >= ‖p‖² + α² − αβ")
+    proof.at_most("αβ − α²", lambda: along * beside - along**2, beside**2 / 4)
+    proof.equal("so with the multiplier m = 4κ/(4 − κ) β² has 1 + m/4", lambda: 1 + multiplier / 4, factor, inside)
+    proof.equal(
+        "and the rest is a square: 4(θ − 1)(m − κ²) = (2κ − m)², θ = 4/(4 − κ)",
+        lambda: 4 * (factor - 1) * (multiplier - kappa**2), (2 * kappa - multiplier) ** 2, inside,
+    )  # fmt: skip
+    proof.at_most("of the right sign, m >= κ²", lambda: kappa * (4 - kappa), 4)
+    proof.at_most("unclipped, (1 − κ)² is no larger", lambda: (kappa - 1) ** 2 * (4 - kappa), 4)
+    cosine = (2 - kappa) / (4 - kappa)
+    proof.equal(
+        "attained: Q projects on the angle 90° + ψ/2 and P on ψ, cos ψ = (2 − κ)/(4 − κ) >= −1 for κ <= 3",
+        lambda: 1 + kappa * cosine * (1 - cosine) + kappa**2 * (1 - cosine) ** 2 / 4, factor, inside,
+    )  # fmt: skip
+    proof.concludes("tsybakov/rem-2@smooth-step", sp.sqrt(factor.subs(kappa, eta * H)))
+    kept = 1 - eta * lambda_
+    stretch = proof.equal(
+        "with the regulariser, (1 − ηλ)I − ηc', the square", lambda: kept**2 * factor.subs(kappa, eta * H / kept),
+        4 * kept**3 / (4 * kept - eta * H),
+    )  # fmt: skip
+    proof.equal(
+        "it is 1 where ηα = 4ηλ(1 − ηλ)(2 − ηλ)",
+        lambda: stretch.subs(H, 4 * lambda_ * kept * (1 + kept)), 1, {eta: 1 / ((1 + x) * lambda_)},
+    )  # fmt: skip
+    moved = proof.uses("tsybakov/fact-sens", 2 * C / n)
+    proof.argues("a step adds η times that; the sum over steps is geometric")
+    bound = eta * moved / (1 - STRETCH)
+    proof.concludes("tsybakov/rem-2@conditioned", bound)
+
+
+@derivation("tsybakov/rem-2@saddle")
+def four_losses_that_repel(proof: Proof) -> None:
+    """The first coordinate of g/‖g‖ for g = αv_1w_1v ± Ru, as a function of w_1; mirror images cancel the second."""
+    proof.assumes("tsybakov/rem-2@saddle", C, R)
+    v, u, w = (sp.S.Half, sp.sqrt(3) / 2), (sp.sqrt(3) / 2, sp.S.Half), sp.Symbol("w_1", real=True)
+    plus, minus = ([H * v[0] * w * v[i] + sign * R * u[i] for i in range(2)] for sign in (1, -1))
+    pulls = [C * g[0] / sp.sqrt(g[0] ** 2 + g[1] ** 2) for g in (plus, minus)]
+    proof.equal("their mean at 0", lambda: pulls[0].subs(w, 0), -pulls[1].subs(w, 0))
+    slopes = [sp.diff(pull, w).subs(w, 0) for pull in pulls]
+    slope = proof.equal("their mean slope there", lambda: (slopes[0] + slopes[1]) / 2, -H * C / (8 * R))
+    proof.concludes("tsybakov/rem-2@saddle", slope)
+
+
+@derivation("tsybakov/rem-2@parted")
+def drift_along_an_axis(proof: Proof) -> None:
+    """Both runs stay on the first axis, opposite to each other; with y = 10λw_1/C the outward drift keeps its sign.
+
+    ψ(y) is the outward pull of the four clipped gradients over C. A step takes y to y + ηλ(10(1 − 1/n)ψ(y) + 10/n − y),
+    which does not fall in y for η(α + λ) <= 1: once past y = 1 it never comes back. That ψ(y) >= (9/50)y on [0, 1] is
+    certified by subdivision.
+    """
+    proof.assumes("tsybakov/rem-2@parted", 65 * C, 16 * R)
+    proof.assumes("tsybakov/rem-2@parted", eta * lambda_ * n, sp.S.One)
+    cosine = proof.equal(
+        "<u, v>", lambda: sp.Rational(3, 5) * sp.Rational(5, 13) + sp.Rational(4, 5) * sp.Rational(12, 13),
+        sp.Rational(63, 65),
+    )  # fmt: skip
+    proof.equal("no gradient is shorter than R√(1 − <u, v>²)", lambda: R * sp.sqrt(1 - cosine**2), 16 * R / 65)
+    proof.equal("αv_1w_1 = Ry at R = αC/(26λ)", lambda: H * sp.Rational(5, 13) * (C / (10 * lambda_)),
+                H * C / (26 * lambda_))  # fmt: skip
+    y, zeta = sp.symbols("y z", positive=True)
+    least = proof.argues("by subdivision on [0, 1]", "ψ(y)", ">=", sp.Rational(9, 50) * y)
+    proof.at_most(
+        "the drift in units of ηλ, for y <= 1",
+        lambda: sp.Rational(4, 5) * y + sp.Rational(41, 5) / n, 10 * (1 - 1 / n) * least + 10 / n - y,
+        {y: 1 / (1 + zeta)},
+    )  # fmt: skip
+    proof.argues("so y_T >= (41/(4n))((1 + 4ηλ/5)^T − 1), and log(1 + 4κ/5) >= (4κ/5)/(1 + 4κ/5) >= 20κ/29 at κ <= 1/5")
+    proof.argues("(4/κ)^{40/29} >= (4n)^{40/29} >= 1 + 4n/41: y is past 1 by then, on either side", "y_T", ">=", 1)
+    proof.concludes("tsybakov/rem-2@parted", 2 * C / (10 * lambda_))
+
 
 CONDITIONING = sp.sqrt(H / lambda_)
 """√(α/λ)."""
