@@ -47,7 +47,7 @@ class Class:
         for point in self.points if g is None else ():
             if point[0] == x:
                 return point
-        new = (x, self.run.letter(free=self.any_norm) if g is None else g, self.run.value())
+        new = (_point(x), self.run.letter(free=self.any_norm) if g is None else _point(g), self.run.value())
         if self.L is not None and not self.any_norm:
             self.run.at_most(new[1] ** 2, self.L**2)
         for old in self.points:
@@ -157,7 +157,7 @@ class Ring:
         for y, other in region:
             self.at_most(normal * (y - x), 0)
             self.at_most(other * (x - y), 0)
-        region.append((x, normal))
+        region.append((_point(x), normal))
         return x
 
     def letter(self, *, free: bool = False) -> Any:
@@ -354,6 +354,12 @@ def _fraction(value: Any) -> Fraction:
 
 def _typed(value: Any) -> bool:
     return isinstance(value, _flint().fmpq)
+
+
+def _point(value: Any) -> Any:
+    if _typed(value):
+        raise WitnessRejected("a point is a vector, and no number")
+    return value
 
 
 def _degree(value: Any) -> int:

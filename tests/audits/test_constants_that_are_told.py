@@ -38,7 +38,7 @@ def scaled(kind: Any, name: str, symbol: str = "") -> Any:
         ("pure_heavy_tails", "prop-f-5@derived", "constant_of_the_gibbs_solver", LocalizedApproxEM, "c_erm", ""),
         ("lp_spaces", "thm-7@derived", "potential_that_the_bound_is_told", FullBatchMirrorDescent, "terms", "C"),
         ("lp_spaces", "thm-8@corrected", "unit_that_the_bound_is_told", HalvingPhasedSGD, "terms", "c"),
-        ("lp_spaces", "thm-10@derived", "noise_that_the_bound_is_told", BatchedMirrorDescent, "terms", "C"),
+        ("lp_spaces", "proc-batched-md", "noise_that_the_bound_is_told", BatchedMirrorDescent, "terms", "C"),
         ("l1_geometry", "thm-6@summed", "constants_that_the_bound_is_told", TreeFrankWolfe, "terms", "L"),
     ],
 )

@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[2]
 TELLERS = {"budget", "with_budget", "certified", "judge_account"}
 """Functions of `dpcheck.harness.budget` that a check has to reach."""
 SAYS_NOTHING = {
+    "promises_are_those_of_the_theorems": "compares the promises of plans, runs nothing",
     "bootstrap_risk_is_empirical": "resamples records, releases nothing",
     "algorithms_on_packings": "its control has no noise at all, and is called 'without privacy'",
     "algorithms_on_two_points": "its control has no noise at all, and is called 'without privacy'",
