@@ -7,6 +7,8 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 # Two processes on two cores do better than BLAS threads inside of each.
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
+# Many short processes start here; each would compile all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: audit standard mutate mutate-table mutate-sample test coverage fast slow search nightly fuzz fuzz-guided wheels libraries lint docs bench bench-commands bench-auditor dev clean
 
