@@ -167,14 +167,14 @@ def packing_method(proof: Proof) -> None:
     )
     logarithm = sp.log((2**d - 1) / (4 * sp.E * zeta))
     most = proof.argues("⌈np⌉ε is at most npε + ε, and ε at most 1", within, "<=", logarithm + 1)
-    proof.equal("q is at least", (2**d - 1) * sp.exp(-most), 4 * zeta)
+    proof.equal("q is at least", lambda: (2**d - 1) * sp.exp(-most), 4 * zeta)
     s = sp.Symbol("s", nonnegative=True)
     proof.at_most("so that the decoder errs with probability ζ", zeta, err.subs(less, 4 * zeta), {zeta: 1 / (4 + s)})
     length = proof.uses("pure_heavy_tails/proc-hard-pack", G_k * p ** (1 - 1 / k))
     radius = proof.argues("an estimate within half of the separation, half of the norm, decodes", "", ">=", length / 4)
     squared = proof.equal(
         "its square, at p = min{log((2ᵈ−1)/(4eζ))/(nε), 1}",
-        (radius**2).subs(p, PACKING),
+        lambda: radius.subs(p, PACKING) ** 2,
         G_k**2 * PACKING ** (2 - 2 / k) / 16,
     )
     proof.concludes("pure_heavy_tails/prop-g-4@derived", squared)

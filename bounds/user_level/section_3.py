@@ -222,11 +222,13 @@ def steps_amplified_together(proof: Proof) -> None:
         "a score below 7K/10 passes with Lap(2b) − Lap(b) > K/10", "P", "<=", sp.Rational(2, 3) * delta / (8 * T)
     )
     proof.uses("user_level/lem-a8", (sp.exp(budget) - 1) * K / N, {epsilon: budget})
-    proof.at_most(
+    growth = proof.at_most(
         "(e^e − 1)/e at e = 1/2, where it is largest", lambda: 2 * (sp.exp(sp.Rational(1, 2)) - 1), sp.Rational(13, 10)
     )
-    amplified = proof.argues("convexity of e^x", "ε of a sampled step", "<=", sp.Rational(13, 10) * budget * K / N)
-    small = proof.equal("free of K and N", lambda: amplified, sp.Rational(39, 80) * epsilon / sp.sqrt(T * TWICE))
+    proof.argues("convexity of e^x", "ε of a sampled step", "<=", growth * budget * K / N)
+    small = proof.equal(
+        "free of K and N", lambda: growth * (budget * K / N), sp.Rational(39, 80) * epsilon / sp.sqrt(T * TWICE)
+    )
     proof.uses(
         "user_level/lem-a7", sp.sqrt(2 * T * TWICE) * e + T * e * (sp.exp(e) - 1),
         {epsilon: e, sp.Symbol("delta_prime", positive=True): delta / 2},
