@@ -394,11 +394,15 @@ def smallest_n_of_theorem_c3(context: Context, *, setting: str) -> Verdict:
     return replace(verdict, numbers={"smallest n": crosses}, points=points, axes=axes, **DASHED)
 
 
+BY_FINER_MOMENTS = replace(BY_MOMENTS, grain=8)
+"""Blocks of a quarter of the usual length, which the largest n ask for."""
+
+
 def of_sampled_phases(variable: str, sizes: Any) -> Any:
     """A row of it."""
     return scaling(
         "user_level/thm-c3@sampled", variable=variable, part="private", sizes=sizes, against="explicit", family=BOWLS,
-        engine=BY_MOMENTS, mutants=WRONG, since="standard",
+        engine=BY_FINER_MOMENTS, mutants=WRONG, since="standard",
     )  # fmt: skip
 
 
