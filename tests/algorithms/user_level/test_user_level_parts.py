@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpcheck.algorithms.user_level import sampled
+from dpcheck.algorithms.user_level import concentration, sampled
 from dpcheck.algorithms.user_level.accelerated import ac_sa, multistage_ac_sa, stage, stages
 from dpcheck.algorithms.user_level.concentration import (
     certified_movement,
@@ -341,3 +341,13 @@ def test_a_tested_mean_has_the_law_of_its_two_parts() -> None:
     assert law.pure(0.1) == math.inf
     assert law.pure(0.0) == 0.0
     assert law.zcdp(0.1) > 0.02
+
+
+@pytest.mark.parametrize("count", [10**6, 10**10, 10**13])
+def test_changed_points_and_kept_ones_are_counted_at_every_size(count: int) -> None:
+    """Of many points those that change their answer are Poisson of mean 6, nearly; of those kept, few are missing."""
+    most = concentration._most_changed(count, 1e-12)
+    assert most == stats.poisson.isf(1e-12, 6)
+    kept, members = concentration._fewest_in_core(count, 0.6, 1e-12), 0.6 * count
+    mean = members * (6 * 0.6 - 3)
+    assert mean - 8 * members**0.5 < kept < mean
