@@ -222,13 +222,16 @@ def test_no_process_is_left():
     assert children() == 0
 
 
+# SIGINT is ignored in whatever a shell starts in the background, and in what that starts.
 PROGRAM = """
-import sys, time
+import signal, time
 import numpy as np
 import dpcheck as dp
 
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 def slow(data, rng):
-    time.sleep(0.05)
+    time.sleep(0.001)
     return rng.random()
 
 def told(runs, seconds):
