@@ -125,6 +125,8 @@ class Run(Generic[P]):
             if sampling.kind != "with-replacement":
                 raise InvalidInput(f"release {name!r} draws {sampling.kind}, which needs raw rows of weight 1")
             return Sample(block.values, self._redrawn(block.weights, sampling.size))
+        if sampling.kind == "places":
+            raise InvalidInput(f"release {name!r} reads places, which are drawn once for all of its uses")
         shape = (self.trials, sampling.size)
         if sampling.kind == "with-replacement":
             chosen = self.coins(lambda rng: rng.integers(rows, size=shape))

@@ -92,9 +92,15 @@ class OfRecords(Protocol):
 
 @dataclass(frozen=True)
 class Sampling:
-    """Random rows of a block, hidden from the output."""
+    """Random rows of a block, hidden from the output.
 
-    kind: Literal["with-replacement", "without-replacement", "poisson", "shuffled"]
+    Attributes:
+        kind: "places": each record draws one of `size` places once, the k-th use reads the k-th of them, and a record
+            moves the core of the place where it is by at most half of the claimed sensitivity.
+        size: how many rows; of "places" how many there are, at least the release's `count`.
+    """
+
+    kind: Literal["with-replacement", "without-replacement", "poisson", "shuffled", "places"]
     size: int
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from dpcheck.accounting.composition import Composition, smallest_epsilon
 from dpcheck.accounting.conversion import Array, check_delta, curve_to_delta, curve_to_epsilon
-from dpcheck.accounting.parts import INTEGER_ORDERS, Part, Plain, Sampled, Shuffled, Unbounded, Unproved
+from dpcheck.accounting.parts import INTEGER_ORDERS, Part, Places, Plain, Sampled, Shuffled, Unbounded, Unproved
 from dpcheck.errors import InvalidInput
 from dpcheck.interfaces import Read, Release, Scaled, Schedule
 from dpcheck.numerics import edge
@@ -272,8 +272,8 @@ class Account:
         return self._row(chosen_releases[0], sensitivity)
 
     def _row(self, release: Release, sensitivity: float) -> ReleaseCost:
-        shuffled = any(read.sampling is not None and read.sampling.kind == "shuffled" for read in release.reads)
-        part = Plain(release.law, sensitivity, 1 if shuffled else release.count)
+        kinds = {read.sampling.kind for read in release.reads if read.sampling is not None}
+        part = Plain(release.law, sensitivity, 1 if kinds & {"shuffled", "places"} else release.count)
         alone = Stretch(0, 1, (release.name,), (part,))
         delta = 0.0 if math.isfinite(part.pure()) and self.reference_delta == 0 else self.reference_delta
         return ReleaseCost(
@@ -360,6 +360,11 @@ def _check(releases: Iterable[Release], records: int | None) -> None:
                     f"release {release.name!r} claims sensitivity {read.sensitivity!r} and failure {read.failure!r}; "
                     "they must be >= 0 and in [0, 1]"
                 )
+            if read.sampling is not None and read.sampling.kind == "places" and read.sampling.size < release.count:
+                raise InvalidInput(
+                    f"release {release.name!r} is used {release.count} times and has {read.sampling.size} places; "
+                    "every use needs a place of its own"
+                )
 
 
 Active = list[tuple[Release, Read]]
@@ -398,6 +403,9 @@ def _parts(active: Active, assumed: Collection[str]) -> list[Part]:
             plain[release.name] = (release, total + read.sensitivity)
         elif read.sampling.kind == "shuffled":
             blocks.setdefault((read.start, read.stop), []).append((release, read))
+        elif read.sampling.kind == "places":
+            if read.sensitivity > 0:
+                parts.append(Places(release.law, read.sensitivity, release.count, read.sampling.size))
         elif read.sensitivity > 0:
             rows, alone = read.stop - read.start, len(hidden) == 1
             parts.append(Sampled(release.law, read.sensitivity, release.count, read.sampling, rows, alone))

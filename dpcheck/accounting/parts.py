@@ -1,4 +1,4 @@
-"""How one stretch of records sees a release: plain, through hidden sampling, or as one of many shuffled batches."""
+"""How one stretch of records sees a release: plain, by hidden sampling or places, or as a shuffled batch."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from dpcheck.accounting.amplification import (
 )
 from dpcheck.accounting.composition import smallest_epsilon
 from dpcheck.accounting.conversion import curve_to_epsilon, pure_renyi
+from dpcheck.accounting.placing import placing_delta
 from dpcheck.interfaces import GaussianPrivate, Law, OfRecords, PairPrivate, RenyiPrivate, Sampling
 
 INTEGER_ORDERS = 512
@@ -291,6 +292,43 @@ class Sampled:
         if not (self.amplify and self.sampling.kind == "with-replacement" and math.isfinite(shift)):
             return math.inf
         return little_sampled_gaussian(shift, self.sampling.size, self.rows, self.count, delta)
+
+
+@dataclass(frozen=True)
+class Places:
+    """`count` uses, of which each record is read by one at most: by the one whose place it has drawn.
+
+    Given all places this is parallel composition; that a record's place is hidden amplifies under Gaussian noise.
+    """
+
+    law: Law
+    sensitivity: float
+    count: int
+    places: int
+
+    integer_orders = False
+
+    def pure(self) -> float:
+        return self.law.pure(self.sensitivity)
+
+    def uses(self) -> list[tuple[float, int]]:
+        return [(self.pure(), 1)]
+
+    def mu(self) -> float:
+        return law_mu(self.law, self.sensitivity)
+
+    def zcdp(self) -> float:
+        return self.law.zcdp(self.sensitivity)
+
+    def renyi(self, alpha: float) -> float:
+        return law_renyi(self.law, alpha, self.sensitivity)
+
+    def profile(self, epsilon: float) -> float | None:
+        delta, shift = self.law.delta(epsilon, self.sensitivity), self.mu() / 2
+        return min(delta, placing_delta(epsilon, shift, self.count, 1 / self.places)) if shift < math.inf else delta
+
+    def certified(self, delta: float) -> float:
+        return math.inf
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,7 @@ def placing_delta(epsilon: float, shift: float, T: int, chance: float) -> float:
         raise InvalidInput(f"needs shift > 0 and T >= 1 places of chance at most 1/T, got {shift}, {T}, {chance}")
     if BENT * shift**2 > 1:
         return 1.0
+    epsilon = min(epsilon, 300.0)  # no delta is larger at a larger epsilon
     grown, square = math.exp(epsilon), shift**2
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         rate = RATES * math.expm1(epsilon) / (T * chance**2 * square * (1 + grown) ** 2)

@@ -15,7 +15,7 @@ from dpcheck.engine.algorithms import algorithm, algorithms, fields_of
 from dpcheck.engine.guarantees import Privacy
 from dpcheck.engine.setting import Setting, known
 from dpcheck.errors import DpcheckError, Infeasible, InvalidInput
-from dpcheck.interfaces import Algorithm, Release, Schedule
+from dpcheck.interfaces import Algorithm, Release, Sampling, Schedule
 from dpcheck.labels import LABEL
 from dpcheck.privacy import Guarantee
 
@@ -264,7 +264,7 @@ def _row(alike: Sequence[Release], row: ReleaseCost, diameter: float) -> Release
         number=len(alike),
         count=first.count,
         law=type(first.law).__name__,
-        reads=records if sampled is None else f"{sampled.size:,} of {records}",
+        reads=records if sampled is None else _read(sampled, records),
         sensitivity=row.sensitivity,
         noise=noise,
         relative=noise / diameter if noise is not None and first.norm != "range" else None,
@@ -273,6 +273,10 @@ def _row(alike: Sequence[Release], row: ReleaseCost, diameter: float) -> Release
         rho=row.rho,
         rests_on=first.rests_on,
     )
+
+
+def _read(sampled: Sampling, records: str) -> str:
+    return f"{records} in {sampled.size:,} places" if sampled.kind == "places" else f"{sampled.size:,} of {records}"
 
 
 def _bounds(chosen: Algorithm[Any], setting: Setting, claims: Sequence[Claim], reading: str = "") -> list[BoundRow]:

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 import scipy
 
+from dpcheck.accounting import account
 from dpcheck.accounting.placing import placing_delta
 from dpcheck.errors import InvalidInput
+from dpcheck.interfaces import Read, Release, Sampling, Schedule
+from dpcheck.laws import Gaussian, Laplace
 
 
 def drawn(h: float, T: int, chance: float, epsilon: float, adaptive: bool) -> tuple[float, float]:
@@ -55,3 +58,39 @@ def test_it_falls_with_epsilon_and_rises_with_the_shift():
 def test_arguments_out_of_range(wrong):
     with pytest.raises(InvalidInput):
         placing_delta(*wrong)
+
+
+def spent(law, count=20, places=40, sensitivity=0.6, others=()):
+    read = Read(start=0, stop=9, sensitivity=sensitivity, sampling=Sampling("places", places))
+    releases = (Release(name="batch", law=law, reads=(read,), count=count), *others)
+    return account(Schedule(phases=(), releases=releases, gradients=9, floats_per_trial=1, claimed=None))
+
+
+def test_the_account_is_above_what_drawn_records_lose_and_far_below_one_that_composes():
+    """A record adds at most half of what a replaced one moves: 0.3 of a deviation."""
+    found, error = drawn(0.3, 20, 1 / 40, 0.03, False)
+    hidden = spent(Gaussian(1.0))
+    assert found + 5 * error < hidden.delta(0.03) == placing_delta(0.03, 0.3, 20, 1 / 40)
+    assert hidden.delta(hidden.epsilon(1e-3)) <= 1e-3
+    known = spent(Gaussian(1.0), count=1, places=1)  # the place is known
+    assert hidden.epsilon(1e-3) < 0.5 * known.epsilon(1e-3)
+    composed = account(Schedule(
+        phases=(), gradients=9, floats_per_trial=1, claimed=None,
+        releases=(Release(name="batch", law=Gaussian(1.0), reads=(Read(start=0, stop=9, sensitivity=0.6),), count=20),),
+    ))  # fmt: skip
+    assert known.epsilon(1e-3) < 0.5 * composed.epsilon(1e-3)
+
+
+def test_given_the_places_every_record_is_read_once():
+    assert spent(Laplace(2.0), sensitivity=1.0).epsilon(0.0) == 0.5
+    assert [row.epsilon for row in spent(Laplace(2.0), sensitivity=1.0).per_release] == [0.5]
+    assert spent(Gaussian(1.0)).stretches[0].mu == pytest.approx(0.6)
+    other = Release(name="mean", law=Gaussian(1.0), reads=(Read(start=0, stop=9, sensitivity=0.8),))
+    both = spent(Gaussian(1.0), others=(other,))
+    assert both.stretches[0].mu == pytest.approx(1.0)
+    assert spent(Gaussian(1.0), sensitivity=0.0).guarantee is None
+
+
+def test_every_use_needs_a_place():
+    with pytest.raises(InvalidInput, match="used 20 times and has 19 places"):
+        spent(Gaussian(1.0), places=19)

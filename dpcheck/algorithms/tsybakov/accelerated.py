@@ -177,19 +177,18 @@ class PermutedAccelerated(Algorithm[ClippedBatches]):
         if n < 1:
             raise Infeasible(self.label, "at least one record", f"n = {n}", 1)
         plan = self.plan(problem, n)
-        # Of records that draw their places every batch may read any: the account composes, and so says too much.
-        sampling = None if self.calibration == "placed" else Sampling("shuffled", int(plan.b))
-        used = n if sampling is None else int(plan.T * plan.b)
+        placed = self.calibration == "placed"
+        sampling = Sampling("places", 2 * plan.T) if placed else Sampling("shuffled", int(plan.b))
+        used = n if placed else int(plan.T * plan.b)
         read = Read(start=0, stop=used, sensitivity=2 * plan.level / plan.b, sampling=sampling)
         proven = self.noise_dial >= 1 and self.calibration != "literal"
         return Schedule(
             phases=(plan,),
             releases=(Release(name="batch", law=Gaussian(plan.sigma), reads=(read,), count=plan.T),),
             gradients=used,
-            floats_per_trial=(problem.constants.rows(n) + 6)
-            * (problem.constants.d + (plan.T if sampling is None else 0)),
+            floats_per_trial=(problem.constants.rows(n) + 6) * (problem.constants.d + (plan.T if placed else 0)),
             claimed=ApproxDP(epsilon, delta) if proven else None,
-            claimed_by=("tsybakov/thm-6@corrected",) if sampling is None else ("tsybakov/thm-6",),
+            claimed_by=("tsybakov/thm-6@corrected",) if placed else ("tsybakov/thm-6",),
         )
 
     def execute(self, run: Run[ClippedBatches], workload: Workload, data: Data, start: Array) -> Array:
