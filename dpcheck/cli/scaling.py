@@ -22,6 +22,7 @@ from dpcheck.cli.common import (
     json_option,
     lazily,
     leave,
+    results_of,
     root_option,
     store_option,
     table,
@@ -66,7 +67,7 @@ def scaling_command(
     without data passes, or a wrong schedule, is blind and decides nothing.
     """
     if as_pairs:
-        _show_pairs(catalogue_of(root, also), what, variable, as_json)
+        _show_pairs(catalogue_of(root, also), what, variable, store, as_json)
         return
     from dpcheck.cli.progress import Remaining
     from dpcheck.engine.run import run
@@ -100,7 +101,9 @@ def _rates(checks: Sequence[Check], variable: str | None) -> list[Check]:
     return [check for check, row in rows if variable in (None, row.variable)]
 
 
-def _show_pairs(catalogue: Catalogue, what: Sequence[str], variable: str | None, as_json: bool) -> None:
+def _show_pairs(
+    catalogue: Catalogue, what: Sequence[str], variable: str | None, store: str | None, as_json: bool
+) -> None:
     """Of the statements of which `what` names a label or the paper; of all where it names nothing."""
     from dpcheck.report import scaling
 
@@ -114,7 +117,9 @@ def _show_pairs(catalogue: Catalogue, what: Sequence[str], variable: str | None,
         echo_json({"schema_version": 1, "pairs": [dataclasses.asdict(pair) for pair in pairs]})
         return
     table([(pair.statement, pair.variable, scaling.measured_by(pair)) for pair in pairs], scaling.PAIRS)
-    click.echo(f"  {scaling.account_of(pairs)}")
+    results = results_of(catalogue, store, only={id for pair in pairs for id in pair.checks})
+    verdicts = {id: chosen.record.verdict for id, chosen in results.items() if not chosen.stale}
+    click.echo(f"  {scaling.account_of(pairs, verdicts)}")
 
 
 def _show(result: RunResult, as_json: bool) -> None:

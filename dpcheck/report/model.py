@@ -398,7 +398,8 @@ class Report:
 
     @property
     def account_of_pairs(self) -> str:
-        return scaling.account_of(self.pairs)
+        results = [result for result in self.results if result.record is not None]
+        return scaling.account_of(self.pairs, {r.check.id: r.record.verdict for r in results if r.record is not None})
 
     @property
     def statements(self) -> list[StatementPage]:

@@ -14,6 +14,7 @@ from matplotlib.lines import Line2D
 
 from dpcheck.harness.budget import CERTIFIED
 from dpcheck.harness.scaling.pairs import RatePair, pairs
+from dpcheck.harness.scaling.slopes import spelled
 from dpcheck.report import figures, tables
 from dpcheck.verdicts import Point, Verdict
 
@@ -27,6 +28,8 @@ HEAD = (
 )  # fmt: skip
 DECIDED = ("met", "steeper", "at most", "shallower")
 """Words that say how the risk falls against the bound."""
+PRECISE = 0.05
+"""The largest half-width of an exponent that counts as known."""
 DRAWN = ("the start", "the best constant")
 """Outputs without data that a figure shows: the others run beside them."""
 
@@ -78,13 +81,26 @@ def measured_by(pair: RatePair) -> str:
     return ", ".join(pair.checks) or pair.reason or "not measured, and nobody has said why"
 
 
-def account_of(found: Sequence[RatePair]) -> str:
-    """How many pairs there are, and of how many nothing is known."""
+def account_of(found: Sequence[RatePair], verdicts: Mapping[str, Verdict]) -> str:
+    """How many pairs there are, of how many nothing is known, and how many the stored verdicts decide, by check."""
     rows, reasons = (sum(bool(getattr(pair, kind)) for pair in found) for kind in ("checks", "reason"))
+    known = sum(decided(pair, verdicts) for pair in found)
     return (
         f"{len(found)} pairs of a statement about risk and a variable of its order: {rows} have a row, {reasons} a "
-        f"reason why nothing measures them, {len(found) - rows - reasons} neither"
+        f"reason why nothing measures them, {len(found) - rows - reasons} neither; the stored rows decide {known} to "
+        f"±{PRECISE:g} or better, {known / max(1, len(found)):.1%}"
     )
+
+
+def decided(pair: RatePair, verdicts: Mapping[str, Verdict]) -> bool:
+    """Whether some row, or all series of what only series vary in, say how the risk falls, and precisely."""
+    for id in (id for id in pair.checks if id in verdicts):
+        rows = rows_of(verdicts[id])
+        precise = [row["word"] in DECIDED and row["half-width"] <= PRECISE for row in rows]
+        own = [known for known, row in zip(precise, rows, strict=True) if row["variable"] == spelled(pair.variable)]
+        if any(own) or (precise and not own and all(precise)):
+            return True
+    return False
 
 
 def _level(names: str) -> str:

@@ -1,13 +1,15 @@
 """Pairs of a statement and a variable: which are asked for, what measures them, and that none goes missing."""
 
 import pytest
+import sympy as sp
 
 from dpcheck.checks import together
 from dpcheck.claims import Paper
 from dpcheck.errors import CollectionError
 from dpcheck.harness.scaling import Drawn, Family, geometric, pairs, scaling, unmeasured
-from dpcheck.report.scaling import account_of, measured_by
+from dpcheck.report.scaling import account_of, decided, measured_by
 from dpcheck.symbols import D, epsilon, n
+from dpcheck.verdicts import holds
 
 PAPER = Paper(key="toy", title="Toy", authors="", reference="")
 
@@ -56,6 +58,36 @@ def test_what_has_neither_row_nor_reason_is_named():
     of_n, of_epsilon = pairs([stated("toy/thm-1")], [], reasons)
     assert (of_n.reason, of_epsilon.reason) == ("", "Nothing reaches it.")
     assert measured_by(of_n) == "not measured, and nobody has said why"
-    assert account_of([of_n, of_epsilon]).endswith("0 have a row, 1 a reason why nothing measures them, 1 neither")
+    told = "0 have a row, 1 a reason why nothing measures them, 1 neither; the stored rows decide 0 to "
+    assert told in account_of([of_n, of_epsilon], {})
     with pytest.raises(CollectionError, match="say which variables"):
         unmeasured("toy/thm-1", "", "Nothing reaches it.")
+
+
+def stored(*rows):
+    """Verdict of a check whose rows have (variable, word, half-width)."""
+    names = ("variable", "word", "half-width")
+    return holds(
+        "as told", "exact", rows=[{**dict(zip(names, row, strict=True)), "measured exponent": 0.0} for row in rows]
+    )
+
+
+@pytest.mark.parametrize(
+    ("variable", "rows", "known"),
+    [
+        ("n", [("n", "met", 0.05)], True),
+        ("n", [("n", "met", 0.051)], False),
+        ("n", [("n", "near", 0.01)], False),
+        ("n", [("n", "blind", 0.01), ("n", "shallower", 0.01)], True),
+        ("k", [("n", "met", 0.01), ("n", "near", 0.01)], False),  # k varies in the series alone: all of them
+        ("k", [("n", "met", 0.01), ("n", "at most", 0.01)], True),
+        ("delta", [("log(1/delta)", "met", 0.01), ("log(1/delta)", "wide", 0.2)], True),
+        ("n", [], False),
+    ],
+)
+def test_what_stored_rows_decide(variable, rows, known):
+    (pair,) = pairs([stated("toy/thm-1", order=sp.Symbol(variable, positive=True))], [row("toy/thm-1", variable)], [])
+    verdicts = {pair.checks[0]: stored(*rows)}
+    assert decided(pair, verdicts) is known
+    assert not decided(pair, {})
+    assert ("decide 1 to ±0.05 or better, 100.0%" in account_of([pair], verdicts)) is known
