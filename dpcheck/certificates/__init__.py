@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 FORMAT = "dpcheck certificates 1"
 FOLDER = "certificates"
+SAME = Fraction(1, 10_000)
+"""Relative differences up to this are of the solver: no reason to replace what is stored."""
 
 
 @dataclass(frozen=True)
@@ -162,6 +164,37 @@ def stated(claim: Claim, instance: StatementRun, certificate: dict[str, Any], on
         raise WitnessRejected(f"{said}: {one.attained} does not exceed {one.claimed}")
     if not one.refutes and not (one.bound is not None and one.bound <= one.claimed):
         raise WitnessRejected(f"{said}: the bound {one.bound} that is proved is not below the claimed {one.claimed}")
+
+
+def valid(path: Path, claim: Claim) -> dict[str, dict[str, Any]]:
+    """Run -> its certificate in a file of a claim, those that show what is expected; none where there is no such file.
+
+    Whatever is amiss with the others is no matter: they are found anew.
+    """
+    try:
+        runs = list(opened(load(path), claim)) if path.is_file() else []
+    except (InvalidInput, WitnessRejected):
+        return {}
+    kept = {}
+    for instance, certificate in runs:
+        try:
+            stated(claim, instance, certificate, proved(claim, instance, certificate))
+        except WitnessRejected:
+            continue
+        kept[instance.name] = certificate
+    return kept
+
+
+def better(found: dict[str, Any], stored: dict[str, Any] | None) -> dict[str, Any]:
+    """The one of two certificates of a run that shows more; the stored one where they differ by digits of a solver."""
+    if stored is None or found.keys() != stored.keys():
+        return found
+    gained = [
+        sign * (Fraction(stored[name]) - Fraction(found[name])) > SAME * abs(Fraction(stored[name]))
+        for name, sign in (("bound", 1), ("attained", -1))
+        if name in stored
+    ]
+    return found if any(gained) else stored
 
 
 def path_of(label: str, root: Path) -> Path:

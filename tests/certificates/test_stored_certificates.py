@@ -182,6 +182,35 @@ def test_finding_again_finds_the_same_bounds():
             assert found.get("bound") == stored.get("bound")
 
 
+@pytest.mark.parametrize(
+    ("bound", "attained", "kept"),
+    [
+        ("10", "9", True),
+        ("10001/1000", "9", True),
+        ("10002/1000", "9", False),
+        ("10", "8999/1000", False),
+        ("9", "9", True),
+    ],
+)
+def test_what_is_stored_stays_unless_more_is_shown(bound, attained, kept):
+    found, stored = {"bound": "10", "attained": "9"}, {"bound": bound, "attained": attained}
+    assert certificates.better(found, stored) is (stored if kept else found)
+    assert certificates.better(found, None) is found
+    assert certificates.better({"bound": "11"}, stored) == {"bound": "11"}
+
+
+def test_only_what_is_valid_is_looked_at(tmp_path):
+    label = "tsybakov/alg-2@derived"
+    forged = document(label)
+    forged["certificates"][1]["bound"] = "0"
+    path = tmp_path / "forged.json"
+    path.write_text(json.dumps(forged), encoding="utf-8")
+    names = [run.name for run in CERTIFIED[label]]
+    assert list(certificates.valid(path, claim(label))) == [names[0], *names[2:]]
+    path.write_text("{", encoding="utf-8")
+    assert certificates.valid(path, claim(label)) == certificates.valid(tmp_path / "none.json", claim(label)) == {}
+
+
 def test_a_bound_that_is_no_rational_number_is_said():
     irrational = dataclasses.replace(CERTIFIED["tsybakov/fact-sens"][0], display="sqrt(C)", squared=False)
     with pytest.raises(InvalidInput, match="not a rational number"):

@@ -38,6 +38,28 @@ def test_certify_writes_what_verify_accepts(call, tmp_path):
     assert "certified: tsybakov/fact-sens" in call("verify", str(path)).stdout
 
 
+def test_certify_replaces_what_proves_less_and_keeps_what_proves_as_much(call, tmp_path):
+    """Stored: what it is, a broken one, and one too few."""
+    pytest.importorskip("clarabel", reason="clarabel comes with the extra 'certificates'")
+    honest = json.loads((STORED / "tsybakov" / "alg-2-derived.json").read_text())
+    path = tmp_path / "certificates" / "tsybakov" / "alg-2-derived.json"
+    path.parent.mkdir(parents=True)
+
+    def certified(change) -> bool:
+        """Whether what is stored has been left alone."""
+        document = json.loads(json.dumps(honest))
+        change(document["certificates"])
+        path.write_text(json.dumps(document, ensure_ascii=False, indent=1) + "\n")
+        before = path.read_text()
+        call("certify", "tsybakov/alg-2@derived", "--out", str(tmp_path))
+        call("certify", "tsybakov/alg-2@derived", "--out", str(tmp_path), "--stored")
+        return path.read_text() == before
+
+    assert certified(lambda rows: None)
+    assert not certified(lambda rows: rows[0].update(bound="0"))
+    assert not certified(lambda rows: rows.pop())
+
+
 def test_stored_certificates_are_verified_without_a_solver(call, monkeypatch):
     monkeypatch.setitem(sys.modules, "clarabel", None)
     monkeypatch.setattr("dpcheck.cli.certifying._solver", lambda: False)
