@@ -1,12 +1,10 @@
 """Checks certificates of dpcheck exactly, with nothing but Python's standard library: python checker.py FILE.json…
 
-A certificate proves a bound for every function of a class, in any dimension. Its problem is a run, line by line:
-classes of functions (`f = convex(L=1)`), what is computed (`x1 = x0 - eta*gradient(f, x0)`), hypotheses (`assume`) and
-the number in question (`bound`). The inequalities r <= 0 that hold in such a run, whatever the functions, are written
-down here and never read from the file, which gives a multiplier y >= 0 of each. Then bound - quantity + sum y r is a
-quadratic form in the unknown vectors. Its matrix S is worked out here; if S is positive semidefinite, by exact
-elimination, the bound holds. `attained` is the quantity at vectors that satisfy every r <= 0: by interpolation there
-are functions of the class that have these values and subgradients there.
+It proves a bound for every function of a class, in any dimension. Its problem is a run: classes (`f = convex(L=1)`),
+what is computed (`x1 = x0 - eta*gradient(f, x0)`), hypotheses (`assume`), the number in question (`bound`). What holds
+in it whatever the functions, r <= 0, is written down here; the file only gives multipliers y >= 0. If the
+quadratic form bound - quantity + sum y r in the unknown vectors is positive semidefinite, by exact elimination, the
+bound holds. `attained` is the quantity at vectors that satisfy every r <= 0: by interpolation functions have these.
 """
 
 import ast
@@ -61,24 +59,21 @@ class Function:
 
     def at(self, x, g=None):
         """The subgradient that is answered at x (or g, which is one there) and the value."""
-        for known in self.known:
-            if g is None and known[0] == x:
-                return known
-        new = (x, self.run.vector(self.any) if g is None else g, self.run.value())
+        if g is None and (known := [known for known in self.known if known[0] == x]):
+            return known[0]
+        new = (x, self.run.vector(self.any) if g is None else g, self.run.calls["number"]())
         if self.L is not None and not self.any:
             self.run.le(new[1] @ new[1] + -self.L * self.L)
-        for old in self.known:
-            for (u, p, e), (v, q, f) in ((old, new), (new, old)):
-                if self.any:
-                    length = self.run.distance(u, v)
-                    bent = length @ length * self.mu
-                    if self.L is not None:
-                        self.run.le(p @ (u - v) - self.run.unit @ length * self.L)
-                        self.run.le(p @ (v - u) - self.run.unit @ length * self.L)
-                else:
-                    bent = (p - q) @ (p - q) * self.s + (u - v) @ (u - v) * self.mu
-                    bent = (bent - (p - q) @ (u - v) * (2 * self.mu * self.s)) * (1 / (1 - self.mu * self.s))
-                self.run.le(e + p @ (v - u) + bent * Fraction(1, 2) - f)
+        for (u, p, e), (v, q, f) in (pair for old in self.known for pair in ((old, new), (new, old))):
+            if self.any:
+                length = self.run.distance(u, v)
+                bent = length @ length * self.mu
+                for way in (u - v, v - u) if self.L is not None else ():
+                    self.run.le(p @ way - self.run.unit @ length * self.L)
+            else:
+                bent = (p - q) @ (p - q) * self.s + (u - v) @ (u - v) * self.mu
+                bent = (bent - (p - q) @ (u - v) * (2 * self.mu * self.s)) * (1 / (1 - self.mu * self.s))
+            self.run.le(e + p @ (v - u) + bent * Fraction(1, 2) - f)
         self.known.append(new)
         return new
 
@@ -91,11 +86,11 @@ class ExactRun:
         self.unit, self.quantity = Form({0: Fraction(1)}), None
         self.names = {"zero": Form(), "unit": self.unit, **parameters}
         self.calls = {
-            "vector": self.vector, "point": lambda: self.vector(True), "number": self.value, "distance": self.distance,
+            "vector": lambda: self.vector(), "point": lambda: self.vector(True), "distance": self.distance,
+            "number": lambda: self.unit @ self.vector(True), "region": list, "inside": self.inside,
             "convex": lambda **kind: Function(self, **kind), "convex_any": lambda **kind: Function(self, True, **kind),
             "gradient": lambda f, x: f.at(x)[1], "value": lambda f, x: f.at(x)[2],
-            "subgradient": lambda f, x, g: f.at(x, g)[2], "region": list, "inside": self.inside,
-            "project": self.project,
+            "subgradient": lambda f, x, g: f.at(x, g)[2], "project": self.project,
         }  # fmt: skip
         for line in lines:
             if self.quantity is not None or len(line) > 5000 or self.size > 1000:
@@ -128,9 +123,6 @@ class ExactRun:
         self.size += 1
         self.free |= {self.size - 1} if free else set()
         return Form({self.size - 1: Fraction(1)})
-
-    def value(self):
-        return self.unit @ self.vector(True)
 
     def distance(self, x, y):
         """The length of x - y in the norm of the problem, as a multiple of the unit."""
@@ -206,7 +198,6 @@ def check(certificate):
         given = {int(i): [*map(rational, row)] for i, row in certificate["vectors"].items()}  # a value is a row of one
         if any(f.any or (f.mu and f.L is not None) for f in run.classes) or {*given} != {*range(1, run.size)}:
             raise ValueError("these inequalities do not make a function, or an unknown is not given")
-
         attained = rational(certificate["attained"])
         if size_of(run.quantity, given) != attained or any(size_of(row, given) > 0 for row in run.rows):
             raise ValueError("the vectors break an inequality, or attain another number")
@@ -219,8 +210,7 @@ def main(paths):
     for path in paths:
         try:
             with open(path, encoding="utf-8") as file:
-                text = file.read(2**20 + 1)
-            certificates = json.loads(text if len(text) <= 2**20 else "")["certificates"]
+                certificates = json.loads(file.read(2**20))["certificates"]  # what is longer is no document
             found = [check(certificate) for certificate in certificates]
         except Exception as error:  # whatever is amiss, nothing is proved
             return print(f"{path}: REJECTED: {type(error).__name__}: {error}") or 1

@@ -26,6 +26,8 @@ OPERATORS: Mapping[type, Callable[[Any, Any], Any]] = {
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
 }
+TAKES = {"distance": {2}, "gradient": {2}, "value": {2}, "subgradient": {3}, "inside": {2, 3}, "project": {2}}
+"""How much a call of a problem is given; the others are given nothing but a class its keywords."""
 SIMPLEX = 16
 """Multipliers of a certificate that an exact simplex method is asked about: it takes minutes of the largest."""
 LETTERS = (64, 256, 1024)
@@ -36,6 +38,8 @@ class Class:
     """Convex functions, `mu` strongly, 1/s-smooth and L-Lipschitz where that is given; of any norm where it is said."""
 
     def __init__(self, run: Ring, any_norm: bool, kind: Mapping[str, Any]) -> None:
+        if kind.keys() - {"mu", "s", "L"} or not all(_typed(value) for value in kind.values()):
+            raise WitnessRejected("a class is given by its mu, s and L, which are typed")
         self.run, self.any_norm = run, any_norm
         self.mu, self.s, self.L = (kind.get(name) for name in ("mu", "s", "L"))
         mu, s = (Fraction(str(value or 0)) for value in (self.mu, self.s))
@@ -121,12 +125,18 @@ class Ring:
             return left * right
         typed = _typed(left), _typed(right)
         if isinstance(node.op, ast.Add | ast.Sub) and typed[0] != typed[1]:
+            if any(sum(powers) != 2 for powers in (right if typed[0] else left).monoms()):
+                raise WitnessRejected("a vector and a number are added")
+            if typed[0] and isinstance(node.op, ast.Sub):
+                raise WitnessRejected("what is unknown is taken from what is typed")
             left, right = self.number(left), self.number(right)
         elif isinstance(node.op, ast.Mult | ast.Div) and not (typed[1] or (typed[0] and isinstance(node.op, ast.Mult))):
             raise WitnessRejected("a vector or a number is multiplied by what is typed, and by nothing else")
         return OPERATORS[type(node.op)](left, right)
 
     def call(self, name: str, at: list[Any], given: Mapping[str, Any]) -> Any:
+        if len(at) not in TAKES.get(name, {0}) or (given and not name.startswith("convex")):
+            raise WitnessRejected(f"{name[:40]!r} is given other things than it takes")
         match name:
             case "vector" | "point":
                 return self.letter(free=name == "point")
@@ -149,11 +159,11 @@ class Ring:
                 return self.inside(*at)
             case "project":
                 normal = self.letter()
-                return self.inside(at[0], at[1] - normal, normal)
+                return self.inside(at[0], _point(at[1]) - normal, normal)
         raise WitnessRejected(f"a problem knows no {name[:40]!r}")
 
     def inside(self, region: list[tuple[Any, Any]], x: Any, normal: Any = None) -> Any:
-        normal = self.unit * 0 if normal is None else normal
+        normal = self.unit * 0 if normal is None else _point(normal)
         for y, other in region:
             self.at_most(normal * (y - x), 0)
             self.at_most(other * (x - y), 0)
@@ -170,6 +180,7 @@ class Ring:
         return self.unit * self.letter(free=True)
 
     def distance(self, x: Any, y: Any) -> Any:
+        x, y = _point(x), _point(y)
         for way, length in self.ways:
             if way in (x - y, y - x):
                 return length
@@ -328,6 +339,8 @@ def _attained(ring: Ring, certificate: Mapping[str, Any]) -> Fraction:
         total = Fraction(0)
         for powers, c in form.to_dict().items():
             i, j = (i for i, power in enumerate(powers) for _ in range(power))
+            if i == 0 and not given[j]:
+                raise WitnessRejected("a value is not given")
             total += _fraction(c) * sum(a * b for a, b in zip(given[i], given[j], strict=False))
         return total
 

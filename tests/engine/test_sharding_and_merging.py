@@ -77,7 +77,7 @@ whole = st.tuples(st.integers(0, 4), st.integers(0, 2), st.booleans())
 contents = st.fixed_dictionaries(
     {
         "cells": st.lists(whole, max_size=4),
-        "failures": st.lists(st.integers(0, 2), max_size=2),
+        "failures": st.lists(st.integers(0, 2), max_size=2, unique=True),  # a clash else
         "audits": st.lists(st.tuples(st.integers(0, 1), st.integers(1, 2), st.integers(0, 3)), max_size=3),
     }
 )
