@@ -106,7 +106,7 @@ class Ring:
             raise WitnessRejected(f"no line of a problem: {line[:80]!r}")
 
     def of(self, text: str) -> Any:
-        return self.worth(ast.parse(text.strip(), mode="eval").body)
+        return self.worth(ast.parse(text, mode="eval").body)
 
     def worth(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Constant) and type(node.value) is int:

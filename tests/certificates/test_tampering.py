@@ -114,6 +114,7 @@ def test_the_second_checker_concludes_the_same(attempts: list[Attempt]):
         (["f = convex(L=1, x=2)", "x = zero", "bound gradient(f, x)@zero"], None),
         (["x = vector()", "f = convex(L=x)", "bound gradient(f, zero)@zero"], None),
         (["x = vector()", "f = vector(x)", "bound x@zero"], None),
+        (["x = vector()", "assume 0 <=  1", "bound x@zero"], None),  # two spaces
         (["x = vector()", "assume x@x <= 4", "bound x@x"], "4"),  # the same with nothing amiss
     ],
 )
@@ -128,5 +129,5 @@ def test_what_is_no_problem(lines: list[str], said: str | None):
     for check in (checker.check, second.check):
         assert concluded(check, certificate) == ((Fraction(said), None) if said else None)
         if not said:
-            with pytest.raises((TypeError, AttributeError, ValueError, WitnessRejected)):
+            with pytest.raises((TypeError, AttributeError, ValueError, SyntaxError, WitnessRejected)):
                 check(certificate)

@@ -73,3 +73,16 @@ def test_every_exponent_has_a_row_or_a_reason() -> None:
     pairs = scaling.pairs_of(collected())
     assert len(pairs) > 200
     assert [(p.statement, p.variable) for p in pairs if not p.checks and not p.reason] == []
+
+
+def test_every_paper_has_a_row_at_the_constants_of_its_bound() -> None:
+    """R over the explicit bound, which a true bound keeps at most 1, beside the rows over an order."""
+    chosen = history.choose(history.read_jsonl(ROOT / "reports" / "records.jsonl"), collected().fingerprints())
+    at_most: dict[str, float] = {}
+    for id, one in chosen.items():
+        for row in scaling.rows_of(one.record.verdict):
+            if row.get("against") == "explicit" and row["word"] == "met":
+                paper = id.partition("/")[0]
+                at_most[paper] = max(at_most.get(paper, 0.0), row["R/bound at the end"])
+    assert at_most.keys() >= {"l1_geometry", "lp_spaces", "pure_heavy_tails", "tsybakov", "user_level"}
+    assert all(0 < most <= 1 for most in at_most.values()), at_most
