@@ -462,6 +462,7 @@ IN_D: Mapping[str, Mutant] = {"η times d^(1/8)": longer}
 @check("l1_geometry/alg-2", kind="accuracy", also=("l1_geometry/alg-6",), grid={"p": (1.0, 2.0)}, expect="consistent")
 def coordinates_of_the_phases(context: Context, *, p: float) -> Verdict:
     """Phases run on one coordinate end where drawn runs of Algorithm 2 or, p = 2, Algorithm 6 do in the plane."""
+    # unbound: the engine of these rates against drawn runs, whatever the rate is
     algorithm = ShortOnCubes(c_sigma=0.7) if p == 1 else GeneralShort(c_sigma=0.7, p=p)
     one = tilted(algorithm, 0.25, n=2**12, d=2, epsilon=0.5, delta=0.1)
     return admitted(Simulated(phases, 20_000), one, context.scale(40, 200), context)
