@@ -198,7 +198,7 @@ def empirical_excess_at_two(context: Context) -> Verdict:
 
 
 def _empirical(context: Context, algorithm: GeneralNoisyMirrorDescent) -> Verdict:
-    p, trials = algorithm.p, context.scale(400, 1000)
+    p, trials = algorithm.p, context.scale(800, 1000)
     work, n = linear(2, 0.95, shape="lp", p=p), 256 if p == 2 else 400
     told, rows = problem(work), work.rows(context.rng("data"), trials, n)
     algorithm = least_private(algorithm, told, n)
