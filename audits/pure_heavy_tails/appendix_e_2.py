@@ -360,9 +360,9 @@ def smoothed(k: float) -> SmoothedEMPGM:
 
 @scaling(
     "pure_heavy_tails/thm-e-5", variable="n", part="private", family=SPIKES, mutants=WRONG,
-    engine=by_size(OnTheLine(on_a_net, 4000, 1 - DELTA), OnTheLine(on_a_net, 12_000, 1 - DELTA)),
+    engine=by_size(OnTheLine(on_a_net, 3000, 1 - DELTA, pilots=150), OnTheLine(on_a_net, 12_000, 1 - DELTA, pilots=1500)),
     series={"case": by_size(LITTLE[:1], LITTLE)},
-    sizes=by_size(powers(2, range(52, 63, 5)), powers(2, range(53, 63, 3))),
+    sizes=by_size(powers(2, range(44, 63, 9)), powers(2, range(53, 63, 3))),
 )  # fmt: skip
 def excess_risk_in_n(*, n: int, p: float, theta: float, k: float, epsilon: float) -> Instance:
     """Smoothed EM-PGM inside Algorithm 1 on all rare spikes, its choice from the net in closed form."""
@@ -371,7 +371,7 @@ def excess_risk_in_n(*, n: int, p: float, theta: float, k: float, epsilon: float
 
 @scaling(
     "pure_heavy_tails/thm-e-5", variable="epsilon", part="private", family=SPIKES, engine=NETS, mutants=WRONG,
-    sizes=by_size(powers(2, range(-40, -29, 5)), powers(2, range(-40, -29, 2))),
+    sizes=by_size(powers(2, range(-42, -27, 7)), powers(2, range(-40, -29, 2))),
 )  # fmt: skip
 def excess_risk_in_epsilon(*, epsilon: float, p: float, theta: float) -> Instance:
     """The same in epsilon at n = 2^62 and k = 2."""
