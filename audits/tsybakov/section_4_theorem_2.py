@@ -32,6 +32,7 @@ from .cases import (
     STEEPER,
     ShortCalls,
     WideCalls,
+    WideClipsInD,
     approximation,
     asked,
     exponents,
@@ -220,6 +221,12 @@ def calls_in_closed_form(context: Context, *, theta: float) -> Verdict:
 # Theorem 2 corrected for every loss: calls on the whole domain, with noise on each step.
 
 
+class WideCallsInD(WideCalls):
+    """Calls with levels too large by d^(1/4), and so the noise."""
+
+    clips = WideClipsInD
+
+
 WRONG_NOISY_CALLS: Mapping[str, Mutant] = {
     "one call": instead(OneCall),
     "one radius for all calls": instead(OneRadius),
@@ -264,7 +271,10 @@ def noisy_calls_risk_in_delta(*, delta: float, steepness: float) -> Instance:
 
 @NOISY_CALLS(
     variable="d", sizes=(16, 64, 256), engine=Simulated(noisy_phases, 500),
-    mutants={name: WRONG_NOISY_CALLS[name] for name in ("one call", "one radius for all calls")},
+    mutants={
+        "one call": instead(OneCall), "one radius for all calls": instead(OneRadius),
+        "C times d^(1/4)": instead(WideCallsInD),
+    },
 )  # fmt: skip
 def noisy_calls_risk_in_the_dimension(*, d: int, steepness: float) -> Instance:
     """The same in d dimensions: 1/2."""
