@@ -360,7 +360,7 @@ def smoothed(k: float) -> SmoothedEMPGM:
 
 @scaling(
     "pure_heavy_tails/thm-e-5", variable="n", part="private", family=SPIKES, mutants=WRONG,
-    engine=by_size(NETS.smoke, OnTheLine(on_a_net, 12_000, 1 - DELTA, pilots=1500)),
+    engine=by_size(OnTheLine(on_a_net, 3000, 1 - DELTA), OnTheLine(on_a_net, 12_000, 1 - DELTA)),
     series={"case": by_size(LITTLE[:1], LITTLE)},
     sizes=by_size(powers(2, range(44, 63, 9)), powers(2, range(53, 63, 3))),
 )  # fmt: skip
@@ -370,7 +370,8 @@ def excess_risk_in_n(*, n: int, p: float, theta: float, k: float, epsilon: float
 
 
 @scaling(
-    "pure_heavy_tails/thm-e-5", variable="epsilon", part="private", family=SPIKES, engine=NETS, mutants=WRONG,
+    "pure_heavy_tails/thm-e-5", variable="epsilon", part="private", family=SPIKES, mutants=WRONG,
+    engine=by_size(OnTheLine(on_a_net, 3000, 1 - DELTA), NETS.standard),
     sizes=by_size(powers(2, range(-42, -27, 7)), powers(2, range(-40, -29, 2))),
 )  # fmt: skip
 def excess_risk_in_epsilon(*, epsilon: float, p: float, theta: float) -> Instance:

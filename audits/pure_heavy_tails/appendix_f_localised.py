@@ -459,7 +459,7 @@ settings_of_algorithm_7 = settings(
 
 # Theorem F.6, its rate -----------------------------------------------------------------------------------
 
-GIBBS = by_size(OnTheLine(in_a_ball, 1200, 1 - DELTA, pilots=150), OnTheLine(in_a_ball, 4000, 1 - DELTA))
+GIBBS = by_size(OnTheLine(in_a_ball, 1200, 1 - DELTA), OnTheLine(in_a_ball, 4000, 1 - DELTA))
 
 
 @scaling(

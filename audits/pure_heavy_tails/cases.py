@@ -349,16 +349,14 @@ class OnTheLine:
 
     Attributes:
         answer: (stages of the block, slopes, their centre, generator) -> points, (trials, J).
-        trials: of the worst member, fresh after a pilot of `pilots` trials a member.
     """
 
     answer: Callable[[Sequence[Any], Array, Array, Rng], Array]
     trials: int
     quantile: float | None = None
-    pilots: int = 500
 
     def __call__(self, instance: Instance, seed: int, *key: Any, pilot: bool = False) -> Risk:
-        work, trials = instance.work, self.pilots if pilot else self.trials
+        work, trials = instance.work, max(100, self.trials // 8) if pilot else self.trials
         rng = seeds.stream(seed, "on the line", *key, pilot)
         w = np.zeros((trials, 1))
         rows = instance.algorithm.schedule(instance.problem, instance.n).phases
@@ -451,5 +449,5 @@ def selections(
     return Instance(algorithm, work, told, n, at)
 
 
-NETS = by_size(OnTheLine(on_a_net, 3000, 1 - DELTA, pilots=150), OnTheLine(on_a_net, 4000, 1 - DELTA))
+NETS = by_size(OnTheLine(on_a_net, 1200, 1 - DELTA), OnTheLine(on_a_net, 4000, 1 - DELTA))
 WRONG_WEIGHTS: Mapping[str, Mutant] = {"the first phase alone": first_phase, "λ_1 times (nε)^(1/4)": heavy_in_budget}

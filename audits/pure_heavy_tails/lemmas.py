@@ -444,6 +444,4 @@ def perturbed(stages: Sequence[Any], slope: Array, centre: Array, rng: Rng) -> A
     return np.asarray(np.clip(noisy, low, high))
 
 
-PERTURBED = by_size(
-    OnTheLine(perturbed, 3000, 1 - DELTA, pilots=375), OnTheLine(perturbed, 5000, 1 - DELTA, pilots=625)
-)
+PERTURBED = by_size(OnTheLine(perturbed, 3000, 1 - DELTA), OnTheLine(perturbed, 5000, 1 - DELTA))

@@ -186,7 +186,7 @@ out_of_reach = unmeasured(
 )
 
 
-PROVED = OnTheLine(perturbed, 400, 1 - DELTA, pilots=100)
+PROVED = OnTheLine(perturbed, 400, 1 - DELTA)
 """Fewer trials of more blocks: noise is a small part of the risk."""
 
 

@@ -451,27 +451,16 @@ def instead(kind: type[Any]) -> Mutant:
 class WideClips(LocalisedClipped):
     """Levels too large by n^(1/8), and so the noise."""
 
-    power, of_dimension = 1 / 8, False
-
     def phases(self, problem: Problem, n: int) -> tuple[Phase, ...]:
-        wide = super().phases(problem, n)
-        factor = (problem.constants.d if self.of_dimension else n) ** self.power
+        wide, factor = super().phases(problem, n), n ** (1 / 8)
         return tuple(replace(row, level=row.level * factor, sigma=row.sigma * factor) for row in wide)
-
-
-class WideClipsInD(WideClips):
-    """The same by d^(1/4)."""
-
-    power, of_dimension = 1 / 4, True
 
 
 class WideCalls(StochasticApproximation):
     """Calls with levels too large by n^(1/8), and so the noise."""
 
-    clips: ClassVar[type[WideClips]] = WideClips
-
     def call(self, radius: float) -> LocalisedClipped:
-        wide: LocalisedClipped = _as(self.clips, super().call(radius))
+        wide: LocalisedClipped = _as(WideClips, super().call(radius))
         return wide
 
 

@@ -46,7 +46,6 @@ from .cases import (
     TILTS,
     WRONG,
     WideClips,
-    WideClipsInD,
     bowl,
     convex,
     everywhere,
@@ -475,7 +474,7 @@ def noisy_steps_risk_in_delta(*, delta: float, tilt: float, k: float) -> Instanc
 
 
 @EVERY_LOSS(variable="d", sizes=(8, 16, 32, 64, 128), family=BOWLS, engine=replace(NOISY, trials=640),
-            mutants={"λ times d^(1/4)": heavier("d", 1 / 4), "C times d^(1/4)": instead(WideClipsInD)})  # fmt: skip
+            mutants={"λ times d^(1/4)": heavier("d", 1 / 4)})  # fmt: skip
 def noisy_steps_risk_in_the_dimension(*, d: int, curvature: float) -> Instance:
     """The same at k = 2 in d dimensions, over bowls of every curvature: 1/4."""
     return noisy(2**72, known_well(curvature, 4.0, 1.0, d=d), 2.0, 2.0**-44)

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.algorithms.tsybakov import StochasticApproximation
+from dpcheck.algorithms.tsybakov import LocalisedClipped, StochasticApproximation
 from dpcheck.algorithms.tsybakov.epochs import LocalisedCall
+from dpcheck.algorithms.tsybakov.localised import Phase
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.claims import evaluate
 from dpcheck.engine.catalogue import claim
@@ -32,7 +33,6 @@ from .cases import (
     STEEPER,
     ShortCalls,
     WideCalls,
-    WideClipsInD,
     approximation,
     asked,
     exponents,
@@ -221,10 +221,21 @@ def calls_in_closed_form(context: Context, *, theta: float) -> Verdict:
 # Theorem 2 corrected for every loss: calls on the whole domain, with noise on each step.
 
 
-class WideCallsInD(WideCalls):
-    """Calls with levels too large by d^(1/4), and so the noise."""
+class WideClipsInD(LocalisedClipped):
+    """Levels too large by d^(1/4), and so the noise."""
 
-    clips = WideClipsInD
+    def phases(self, problem: Problem, n: int) -> tuple[Phase, ...]:
+        factor = problem.constants.d ** (1 / 4)
+        return tuple(
+            replace(row, level=row.level * factor, sigma=row.sigma * factor) for row in super().phases(problem, n)
+        )
+
+
+class WideCallsInD(StochasticApproximation):
+    """Calls of it."""
+
+    def call(self, radius: float) -> LocalisedClipped:
+        return WideClipsInD(**vars(super().call(radius)))
 
 
 WRONG_NOISY_CALLS: Mapping[str, Mutant] = {
