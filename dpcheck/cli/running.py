@@ -31,10 +31,11 @@ from dpcheck.cli.common import (
     witness_path,
 )
 from dpcheck.cli.silence import doing
+from dpcheck.engine.costs import read as read_costs
 from dpcheck.errors import InvalidInput, UnknownLabel
 
 if TYPE_CHECKING:
-    from dpcheck.checks import Size
+    from dpcheck.checks import Check, Size
     from dpcheck.engine.catalogue import Catalogue
     from dpcheck.engine.merging import Merged
     from dpcheck.engine.records import Record
@@ -64,6 +65,10 @@ _RANK = ("error", "differs", "refuted", "undecided", "consistent", "holds", "ski
 @click.option("--scheduler", metavar="ADDRESS", help="Of the Dask cluster: tcp://host:8786.")
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Root of all randomness.")
 @click.option("--shard", metavar="I/K", help="Only the i-th of k parts of the work; `dpcheck merge` joins the stores.")
+@click.option(
+    "--limit", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
+    help="Leave out the checks that are on record to take longer at this size.",
+)  # fmt: skip
 @click.option("--strict", is_flag=True, help="Exit 4 when a verdict is undecided, even if that was expected.")
 @root_option
 @also_option
@@ -79,6 +84,7 @@ def run_command(
     scheduler: str | None,
     seed: int,
     shard: str | None,
+    limit: float | None,
     strict: bool,
     root: str | None,
     also: tuple[str, ...],
@@ -103,6 +109,8 @@ def run_command(
     if what and not named:
         catalogue.conform(checks)
         complain_of(catalogue)
+    if limit is not None:
+        checks = _within(limit, checks, catalogue, size)
     if not checks:
         complain(f"nothing to run: no check in {' '.join(what) or catalogue.root}; `dpcheck list` shows what has one")
         finish(catalogue, Exit.NOTHING)
@@ -147,6 +155,15 @@ def _backend(
     from dpcheck.engine.workers import Workers
 
     return Workers(workers, seconds=timeout, memory=int(memory * 2**30) if memory else None)
+
+
+def _within(limit: float, checks: list[Check], catalogue: Catalogue, size: str) -> list[Check]:
+    """The checks that take at most so many seconds by what is on record, and a line on the others."""
+    costs = read_costs(catalogue.layout.committed, size)
+    quick = [check for check in checks if costs.get(check.id, 0.0) <= limit]
+    if dear := len(checks) - len(quick):
+        complain(f"{count(dear, 'check')} left out that took more than {limit:g} s each; without --limit they run too")
+    return quick
 
 
 def _part(shard: str | None) -> tuple[int, int]:

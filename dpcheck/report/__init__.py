@@ -53,13 +53,16 @@ def write(
         StoreError: the folder is full or may not be written to; what was there stands.
     """
     # SymPy's printers, Matplotlib and Jinja load here, not at every `dpcheck list`.
-    from dpcheck.report import gathering, html, pages
+    from dpcheck.report import drawing, gathering, html, pages
 
     counts = Counter(record.check for record in records)
     if twice := [check for check, count in sorted(counts.items()) if count > 1]:
         raise InvalidInput(f"{counts[twice[0]]} records of {twice[0]}; the report takes one a check")
     report = gathering.build(catalogue, records, out, stale, earlier, mutants)
-    files = pages.render(report) | {"dpcheck.html": html.render(report)}
+    with drawing.beside([*(each for each in report.results if each.drawable), *report.panels]) as drawn:
+        files = pages.render(report)
+        drawn()
+    files["dpcheck.html"] = html.render(report)
     for result in report.results:
         if result.figure:
             files[result.figure] = result.svg

@@ -76,11 +76,17 @@ class CheckedReading:
     def paper(self) -> str:
         return self.check.label.partition("/")[0]
 
+    @property
+    def drawable(self) -> bool:
+        """Whether there are points to draw; it may be that none of them is finite."""
+        return self.record is not None and bool(self.record.verdict.points)
+
     @cached_property
     def drawing(self) -> Figure | None:
         """The figure, or None when there is nothing to draw."""
-        if self.record is None or not self.record.verdict.points:
+        if not self.drawable:
             return None
+        assert self.record is not None
         verdict = self.record.verdict
         if self.exponents:
             return scaling.draw(verdict)
@@ -151,7 +157,7 @@ class CheckedReading:
 
     @property
     def figure(self) -> str:
-        return f"figures/{self.paper}/{self.stem}.svg" if self.svg else ""
+        return f"figures/{self.paper}/{self.stem}.svg" if self.drawing is not None else ""
 
     @property
     def caption(self) -> str:

@@ -294,3 +294,21 @@ def test_on_a_terminal(root: Path) -> None:
     row = next(line for line in text.splitlines() if line.startswith("holds    toy/lem-2::one"))
     assert len(row) == 90
     assert row.endswith("…")
+
+
+def test_a_limit_leaves_out_what_is_on_record_to_be_dear(root: Path, cli: Cli) -> None:
+    (root / "reports").mkdir(exist_ok=True)
+    costs = root / "reports" / "seconds.json"
+    costs.write_text('{"smoke": {"toy/lem-2::sampled": 3.5}}')
+    quick = cli("run", "--limit", "3")
+    assert "1 check left out that took more than 3 s each; without --limit they run too" in quick.stderr
+    assert "toy/lem-2::sampled" not in quick.stdout
+    assert "toy/lem-2::sampled" in cli("run", "--limit", "4").stdout
+    assert (
+        "says nothing of size standard; run without --limit"
+        in cli("run", "--size", "standard", "--limit", "3", code=2).stderr
+    )
+    costs.write_text('{"smoke": {"toy/lem-2::sampled": "dear"}}')
+    assert "names no seconds for size smoke" in cli("run", "--limit", "3", code=2).stderr
+    costs.unlink()
+    assert "does not exist, so no cost is known; run without --limit" in cli("run", "--limit", "3", code=2).stderr
