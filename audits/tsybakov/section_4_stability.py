@@ -306,3 +306,47 @@ def no_two_runs_farther_apart(context: Context, *, n: int) -> Verdict:
         moved, bound, statement="movement <= (C/lambda)(1 − 2/s + …)", evidence="certificate",
         covers="a step from there leads no farther, by `rem-2@smooth-pull`", drawn=False,
     )  # fmt: skip
+
+
+SIGNS = np.array(list(itertools.product((1.0, -1.0), (1.0, -1.0))))
+
+
+@dataclass(frozen=True)
+class OnTheBrink:
+    """The loss of `rem-2@between` with C = λ = 1 and its mirror images, as functions of their smoothness alone."""
+
+    smoothness: float
+
+    @property
+    def apart(self) -> float:
+        """Where its gradient is C long, in units of C/(2λ) from 0: what is claimed, at a step that is small enough."""
+        return stated("tsybakov/rem-2@between", C=1.0, lambda_=1.0, H=self.smoothness, eta=1e-9, n=5)
+
+    def pull(self, w: Array) -> Array:
+        """Mean clipped gradient of the four at w, (runs, 2)."""
+        s = 0.5 - 5 * self.apart / 7
+        v, u = np.array([s, math.sqrt(1 - s**2)]), np.array([math.sqrt(1 - s**2), s])
+        shift = u + self.apart * (2 + self.apart) * v
+        gradient = self.smoothness * ((SIGNS * w[:, None]) @ v)[..., None] * v + shift
+        return np.asarray((SIGNS * clip_norm(gradient, 1.0)).mean(axis=1))
+
+
+@check("tsybakov/rem-2@between", kind="stability", grid={"conditioning": (9, 10, 16, 32, 64, 128, 249), "n": (5, 41)})
+def two_runs_apart_at_every_conditioning(context: Context, *, conditioning: int, n: int) -> Verdict:
+    """Both runs in the plane with the printed number of steps; what no smooth loss exceeds, over what is promised."""
+    losses = OnTheBrink(float(conditioning))
+    eta = min(1 / n, 1 / (losses.smoothness + 1))
+    steps = math.ceil(21 / (losses.apart * eta) * math.log(n))
+    w, other = np.zeros((2, 2)), np.array([[-1.0, 0.0], [1.0, 0.0]]) / n
+    for _ in range(steps):
+        w = w - eta * ((1 - 1 / n) * losses.pull(w) + other + w)
+    moved = float(np.linalg.norm(w[0] - w[1]))
+    at = {"C": 1.0, "lambda_": 1.0, "H": losses.smoothness}
+    most = stated("tsybakov/rem-2@smooth", **at, eta=1e-12, n=1e12)
+    verdict = accuracy.never_violated(
+        stated("tsybakov/rem-2@between", **at, eta=eta, n=n), moved,
+        statement="7(alpha − 8 lambda)C/((10 alpha + 28 lambda) lambda) <= movement", evidence="certificate",
+        covers="the drift does not change its sign on either side", drawn=False,
+    )  # fmt: skip
+    seen = {"movement over C/lambda": moved, "rem-2@smooth over it": most / losses.apart, "steps": steps}
+    return replace(verdict, numbers={**verdict.numbers, **seen})
