@@ -298,7 +298,7 @@ rem_2_between = rem_2_one_step.as_read(
     explicit=C / lambda_ * 7 * (H - 8 * lambda_) / (10 * H + 28 * lambda_),
     assumptions=(sp.Lt(8 * lambda_, H), sp.Le(eta * (H + lambda_), 1), sp.Le(eta * lambda_ * n, 1), sp.Ge(n, 5)),
     remark="At α = 10, 16, 32, 64 and 128λ it is 0.11, 0.30, 0.48, 0.59 and 0.64 of C/λ, and `@smooth` tends to 0.37, "
-    "0.50, 0.65, 0.75 and 0.82. Below 8λ the movement falls with n (`@conditioned`); above 332λ `@attained` is larger.",
+    "0.50, 0.65, 0.75 and 0.82. Below 8λ the movement falls with n (`@conditioned`); above 514λ `@attained` is larger.",
 )
 
 
