@@ -314,7 +314,7 @@ SIGNS = np.array(list(itertools.product((1.0, -1.0), (1.0, -1.0))))[:, None]
 
 @dataclass(frozen=True)
 class OnTheBrink:
-    """The losses of `rem-2@between` with C = lambda = 1 and their mirror images, one a smoothness and its distance b."""
+    """The losses of `rem-2@between` with C = lambda = 1 and their mirror images, one a smoothness and its b."""
 
     smoothness: Array
     apart: Array

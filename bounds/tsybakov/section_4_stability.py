@@ -450,6 +450,6 @@ def losses_on_the_brink_of_the_level(proof: Proof) -> None:
         lambda: b * y / 20 + 5 / (4 * b * n), 2 / b * ((1 - 1 / n) * pull + 1 / n) - y,
         {y: 1 / (1 + z), b: sp.Rational(7, 10) / (1 + product)},
     )  # fmt: skip
-    proof.argues("so y_t >= (25/(b²n))((1 + bP/20)^t − 1), P = ηλ <= 1/5, and log(1 + bP/20) >= (bP/20)/(1 + bP/20) >= bP/21")
-    proof.argues("(1 + bP/20)^T >= n >= 1 + b²n/25: y is past 1 by then, on either side", "y_T", ">=", 1)
+    proof.argues("so y_t >= (25/(b²n))((1 + x)^t − 1), x = bηλ/20 <= 1/100, and log(1 + x) >= x/(1 + x) >= bηλ/21")
+    proof.argues("(1 + x)^T >= n >= 1 + b²n/25: y is past 1 by then, on either side", "y_T", ">=", 1)
     proof.concludes(label, 2 * b * C / (2 * lambda_), where=conditioning)

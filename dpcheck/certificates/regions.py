@@ -268,7 +268,10 @@ def bernstein(b: Any) -> list[Any]:
 
     It is a polynomial in y², on [0, 1] nowhere less than the least of these coefficients of it: 4(h/b)²cos²2θ(sin 2θ +
     2h + h²(1 − y²) sin 2θ)² less (1 + b/20)²(NM)²(NA(y) + MA(−y))², with h = b(2 + b), sin θ = s, A(y) = cos θ + h(1 +
-    y) sin θ, M = ‖g(y)‖, N = ‖g(−y)‖. In the last square NM is replaced by its chord. `b` is a ball, or a series in one.
+    y) sin θ, M = ‖g(y)‖, N = ‖g(−y)‖. In the last square NM is replaced by its chord.
+
+    Args:
+        b: a ball, or a series in one.
     """
     s = (7 - 10 * b) / 14
     c, h, sine = (1 - s * s).sqrt(), b * (2 + b), 2 * s * (1 - s * s).sqrt()
