@@ -263,6 +263,11 @@ def _polynomial(*factors: tuple[Any, ...]) -> list[Any]:
     return product
 
 
+def _sine(b: Any) -> Any:
+    """Of the angle at which the losses of `tsybakov/rem-2@between` lean."""
+    return (7 - 10 * b) / 14
+
+
 def bernstein(b: Any) -> list[Any]:
     """How far (2f/(by))² exceeds (1 + b/20)², times a positive number, for the losses of `tsybakov/rem-2@between`.
 
@@ -273,7 +278,7 @@ def bernstein(b: Any) -> list[Any]:
     Args:
         b: a ball, or a series in one.
     """
-    s = (7 - 10 * b) / 14
+    s = _sine(b)
     c, h, sine = (1 - s * s).sqrt(), b * (2 + b), 2 * s * (1 - s * s).sqrt()
     first, middle = c + h * s, 1 + 2 * h * sine + h * h
     numerator = (sine + 2 * h + h * h * sine, -h * h * sine)
@@ -296,11 +301,11 @@ def bernstein(b: Any) -> list[Any]:
 def _rests(claims: Claims) -> Margin:
     """The least of `bernstein` over b; it is 0 at b = 0, and there the least of its slopes.
 
-    The claim is bC/λ at α = 2(2 + b)λ/s, or there is nothing to certify.
+    The claim is bC/λ at α = 2(2 + b)λ/sin θ, or there is nothing to certify.
     """
     label, b = "tsybakov/rem-2@between", sp.Symbol("b", positive=True)
     claim = claims(label)
-    known = {"C": 1, "lambda": 1, "H": 28 * (2 + b) / (7 - 10 * b)}
+    known = {"C": 1, "lambda": 1, "H": 2 * (2 + b) / _sine(b)}
     distance = sp.sympify(claim.explicit)
     distance = distance.subs({s: known[s.name] for s in distance.free_symbols})
     if claim.relation != ">=" or sp.simplify(distance - b):
