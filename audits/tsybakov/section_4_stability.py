@@ -306,3 +306,58 @@ def no_two_runs_farther_apart(context: Context, *, n: int) -> Verdict:
         moved, bound, statement="movement <= (C/lambda)(1 − 2/s + …)", evidence="certificate",
         covers="a step from there leads no farther, by `rem-2@smooth-pull`", drawn=False,
     )  # fmt: skip
+
+
+SIGNS = np.array(list(itertools.product((1.0, -1.0), (1.0, -1.0))))[:, None]
+"""Of the two coordinates in a loss and its mirror images, the same for both runs."""
+
+
+@dataclass(frozen=True)
+class OnTheBrink:
+    """The losses of `rem-2@between` with C = lambda = 1 and their mirror images, one a smoothness and its b."""
+
+    smoothness: Array
+    apart: Array
+
+    def pull(self, w: Array) -> Array:
+        """Mean clipped gradient of the four at w, (smoothness, 2, 2): two runs each."""
+        s, b = 0.5 - 5 * self.apart / 7, self.apart[:, None]
+        v = np.stack([s, np.sqrt(1 - s**2)], axis=-1)
+        shift = v[:, ::-1] + b * (2 + b) * v
+        along = np.einsum("kd,kjrd->kjr", v, SIGNS * w[:, None]) * self.smoothness[:, None, None]
+        gradient = along[..., None] * v[:, None, None] + shift[:, None, None]
+        return np.asarray((SIGNS * clip_norm(gradient, 1.0)).mean(axis=1))
+
+
+CONDITIONINGS = np.array([9.0, 10.0, 16.0, 32.0, 64.0, 128.0, 249.0])
+
+
+@check("tsybakov/rem-2@between", kind="stability", grid={"n": (5, 41)})
+def two_runs_apart_at_every_conditioning(context: Context, *, n: int) -> Verdict:
+    """Both runs in the plane, over conditionings of 9 to 249, with the printed steps; and what no smooth loss exceeds.
+
+    Each conditioning has its own step size, and all of them as many steps as the slowest needs.
+    """
+    eta = np.minimum(1 / n, 1 / (CONDITIONINGS + 1))
+    promised, most = (
+        np.array([stated(label, C=1.0, lambda_=1.0, H=H, eta=size, n=records) for H, size in sizes])
+        for label, records, sizes in (
+            ("tsybakov/rem-2@between", n, zip(CONDITIONINGS.tolist(), eta.tolist(), strict=True)),
+            ("tsybakov/rem-2@smooth", 1e12, ((H, 1e-12) for H in CONDITIONINGS.tolist())),
+        )
+    )
+    losses, steps = OnTheBrink(CONDITIONINGS, promised), math.ceil((21 / (promised * eta)).max() * math.log(n))
+    w, other = np.zeros((len(CONDITIONINGS), 2, 2)), np.array([[-1.0, 0.0], [1.0, 0.0]]) / n
+    for _ in range(steps):
+        w = w - eta[:, None, None] * ((1 - 1 / n) * losses.pull(w) + other + w)
+    moved = np.linalg.norm(w[:, 0] - w[:, 1], axis=-1)
+    verdict = accuracy.never_violated(
+        promised, moved, statement="7(alpha − 8 lambda)C/((10 alpha + 28 lambda) lambda) <= movement", drawn=False,
+        evidence="certificate", covers="the drift does not change its sign on either side",
+    )  # fmt: skip
+    seen = {
+        f"{name} at alpha = {H:g} lambda": float(ratio)
+        for name, ratios in (("rem-2@smooth over it", most / promised), ("movement over it", moved / promised))
+        for H, ratio in zip(CONDITIONINGS, ratios, strict=True)
+    }
+    return replace(verdict, numbers={**verdict.numbers, **seen, "steps": steps})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sympy as sp
 
 from dpcheck.derivations import Proof, derivation
-from dpcheck.symbols import C, H, R, eta, kappa, lambda_, n
+from dpcheck.symbols import C, H, R, b, eta, kappa, lambda_, n
 
 from ._paper import a, claim, x
 
@@ -111,7 +111,7 @@ rem_2_parted = rem_2_one_step.as_read(
     explicit=C / (5 * lambda_),
     assumptions=(sp.Le(65 * C, 16 * R), sp.Le(eta * (H + lambda_), 1), sp.Le(eta * lambda_ * n, 1), sp.Ge(n, 5)),
     remark="It is n/10 times what Remark 2 allows, and a tenth of what two reaches add up to, 2C/λ. Other losses move "
-    "by nearly the C/λ of `@every-loss`: `@attained`.",
+    "farther at every α > 8λ, `@between`, and by nearly the C/λ of `@every-loss`: `@attained`.",
 )
 
 
@@ -268,7 +268,8 @@ rem_2_smooth = rem_2_one_step.as_read(
         + (CONDITIONING - 1) / (CONDITIONING - 2) * (2 / n + 3 * eta * lambda_ * CONDITIONING / (CONDITIONING - 2))
     ),
     assumptions=(sp.Lt(4 * lambda_, H), sp.Le(eta * lambda_, 1)),
-    remark="As n → ∞ and η → 0 it is (C/λ)(1 − 2√(λ/α)); below α = 8λ `@conditioned` is smaller.",
+    remark="As n → ∞ and η → 0 it is (C/λ)(1 − 2√(λ/α)); below α = 8λ `@conditioned` is smaller, and above it losses "
+    "reach 0.18 of it at 9λ, 0.60 at 16λ, and 3/4 or more from 40λ on: `@between`, `@attained`.",
 )
 
 rem_2_attained = rem_2_one_step.as_read(
@@ -283,6 +284,22 @@ rem_2_attained = rem_2_one_step.as_read(
     explicit=C / lambda_ * (1 - 2 * (2 * lambda_ / H) ** sp.Rational(1, 3)),
     assumptions=(sp.Le(250 * lambda_, H), sp.Le(eta * lambda_ * n, 1), sp.Ge(n, 5)),
     remark="So `@every-loss` and `@smooth` are attained in the limit: 3/5 of C/λ at α = 250λ, all of it as α/λ grows.",
+)
+
+
+rem_2_between = rem_2_one_step.as_read(
+    "tsybakov/rem-2@between",
+    "A movement that does not fall with n, for every conditioning above 8",
+    "Let b = 7(α − 8λ)/(10α + 28λ), v = (s, √(1 − s²)) and u = (√(1 − s²), s) with s = ½ − 5b/7. On n − 1 = 4j of the "
+    "loss ½α<v, w>² + C<u + b(2 + b)v, w> and its mirror images in both coordinates, and one loss ±C w_1, the runs of "
+    "Algorithm 2 from 0 with η(α + λ) <= 1, ηλ <= 1/n and T >= (21/(bηλ)) log n steps end at least bC/λ apart, "
+    "whatever n is.",
+    quantity="movement of the last iterate",
+    relation=">=",
+    explicit=C / lambda_ * 7 * (H - 8 * lambda_) / (10 * H + 28 * lambda_),
+    assumptions=(sp.Lt(8 * lambda_, H), sp.Le(eta * (H + lambda_), 1), sp.Le(eta * lambda_ * n, 1), sp.Ge(n, 5)),
+    remark="At α = 10, 16, 32, 64 and 128λ it is 0.11, 0.30, 0.48, 0.59 and 0.64 of C/λ, and `@smooth` tends to 0.37, "
+    "0.50, 0.65, 0.75 and 0.82. Below 8λ the movement falls with n (`@conditioned`); above 514λ `@attained` is larger.",
 )
 
 
@@ -388,3 +405,51 @@ def losses_that_part_from_the_start(proof: Proof) -> None:
     )
     apart = 2 * C / lambda_ * (1 - 2 * s) / 2
     proof.concludes(label, apart.subs(s, (2 * lambda_ / H) ** sp.Rational(1, 3)))
+
+
+@derivation("tsybakov/rem-2@between")
+def losses_on_the_brink_of_the_level(proof: Proof) -> None:
+    """Both runs stay on the first axis, opposite to each other; y = 2λw_1/(bC), and at y = −1 the gradient is Cu.
+
+    f(y) is the outward pull of the four over C. At y it is the first coordinate of g/‖g‖ with g = u + b(2 + b)(1 + y)v,
+    at −y less at y. A step takes y to y + ηλ((2/b)((1 − 1/n)f(y) + 1/n) − y), which does not fall in y for η(α + λ) <=
+    1: once past y = 1 it never comes back.
+    """
+    s, c, y, t, z, product = sp.symbols("s c y t z P", positive=True)
+    label, sine = "tsybakov/rem-2@between", (7 - 10 * b) / 14
+    proof.assumes(label, eta * lambda_ * n, sp.S.One)
+    proof.assumes(label, eta * (H + lambda_), sp.S.One)
+    conditioning = {H: 28 * (2 + b) * lambda_ / (7 - 10 * b)}
+    proof.equal(
+        "αv_1w_1 at w_1 = bC/(2λ), for the α of this b",
+        lambda: H * sine * b * C / (2 * lambda_), C * b * (2 + b), conditioning,
+    )  # fmt: skip
+    # g = u + tv; at −y and y t is that of y = 0 times 1 − y and 1 + y.
+    tilt, circle = 2 * s * c, {s: 2 * z / (1 + z**2), c: (1 - z**2) / (1 + z**2)}
+    squared = proof.equal(
+        "‖g‖², no less than 1: no gradient at −1 <= y is shorter than C",
+        lambda: (c + t * s) ** 2 + (s + t * c) ** 2, 1 + 2 * tilt * t + t**2, circle,
+    )  # fmt: skip
+    near, far = t * (1 - y), t * (1 + y)
+    proof.equal(
+        "of g_1(−y)‖g(y)‖ and g_1(y)‖g(−y)‖ the difference of the squares",
+        lambda: (c + near * s) ** 2 * squared.subs(t, far) - (c + far * s) ** 2 * squared.subs(t, near),
+        2 * t * y * (c**2 - s**2) * (tilt + 2 * t + tilt * near * far), circle,
+    )  # fmt: skip
+    steep = 2 * (tilt + t)
+    proof.equal(
+        "‖g(−y)‖‖g(y)‖ is the length of what is affine in y², and no more than its chord on 0 <= y <= 1",
+        lambda: squared.subs(t, near) * squared.subs(t, far),
+        (t**2 * y**2 + squared - steep**2 / 2) ** 2 + steep**2 * (c**2 - s**2) ** 2, circle,
+    )  # fmt: skip
+    pull = proof.argues(
+        "by subdivision on 0 <= b <= 7/10, for 0 <= y <= 1 at once", "f(y)", ">=", b * y / 2 * (1 + b / 20)
+    )
+    proof.at_most(
+        "a step adds to y, in units of ηλ, for y <= 1",
+        lambda: b * y / 20 + 5 / (4 * b * n), 2 / b * ((1 - 1 / n) * pull + 1 / n) - y,
+        {y: 1 / (1 + z), b: sp.Rational(7, 10) / (1 + product)},
+    )  # fmt: skip
+    proof.argues("so y_t >= (25/(b²n))((1 + x)^t − 1), x = bηλ/20 <= 1/100, and log(1 + x) >= x/(1 + x) >= bηλ/21")
+    proof.argues("(1 + x)^T >= n >= 1 + b²n/25: y is past 1 by then, on either side", "y_T", ">=", 1)
+    proof.concludes(label, 2 * b * C / (2 * lambda_), where=conditioning)

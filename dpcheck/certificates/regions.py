@@ -8,6 +8,8 @@ is chosen that is finite there: w = 1/√log(1/δ) is 0 at δ = 0.
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -82,9 +84,8 @@ def evaluated(formula: Any, at: Mapping[str, Any]) -> Any:
         return total
     if formula.is_Pow and formula.exp.is_Integer:
         return parts[0] ** int(formula.exp)
-    if formula.is_Pow and formula.exp in (sp.S.Half, -sp.S.Half):
-        root = parts[0].sqrt()
-        return root if formula.exp > 0 else 1 / root
+    if formula.is_Pow and (2 * formula.exp).is_Integer:
+        return parts[0].sqrt() ** int(2 * formula.exp)
     if isinstance(formula, sp.exp | sp.log):
         return parts[0].exp() if isinstance(formula, sp.exp) else parts[0].log()
     raise InvalidInput(f"{formula} is not evaluated in balls; write it with +, *, integer powers, roots, exp and log")
@@ -251,6 +252,74 @@ def _parts(claims: Claims) -> Margin:
     return margin
 
 
+def _polynomial(*factors: tuple[Any, ...]) -> list[Any]:
+    """The product of polynomials in one variable, by their coefficients."""
+    product: list[Any] = [1]
+    for factor in factors:
+        terms: list[Any] = [0] * (len(product) + len(factor) - 1)
+        for (i, left), (j, right) in itertools.product(enumerate(product), enumerate(factor)):
+            terms[i + j] += left * right
+        product = terms
+    return product
+
+
+def _sine(b: Any) -> Any:
+    """Of the angle at which the losses of `tsybakov/rem-2@between` lean."""
+    return (7 - 10 * b) / 14
+
+
+def bernstein(b: Any) -> list[Any]:
+    """How far (2f/(by))² exceeds (1 + b/20)², times a positive number, for the losses of `tsybakov/rem-2@between`.
+
+    It is a polynomial in y², on [0, 1] nowhere less than the least of these coefficients of it: 4(h/b)²cos²2θ(sin 2θ +
+    2h + h²(1 − y²) sin 2θ)² less (1 + b/20)²(NM)²(NA(y) + MA(−y))², with h = b(2 + b), sin θ = s, A(y) = cos θ + h(1 +
+    y) sin θ, M = ‖g(y)‖, N = ‖g(−y)‖. In the last square NM is replaced by its chord.
+
+    Args:
+        b: a ball, or a series in one.
+    """
+    s = _sine(b)
+    c, h, sine = (1 - s * s).sqrt(), b * (2 + b), 2 * s * (1 - s * s).sqrt()
+    first, middle = c + h * s, 1 + 2 * h * sine + h * h
+    numerator = (sine + 2 * h + h * h * sine, -h * h * sine)
+    lengths = _polynomial((middle, h * h), (middle, h * h))
+    lengths[1] -= 4 * h * h * (sine + h) * (sine + h)
+    sums = _polynomial((first * first, h * h * s * s), (middle, h * h))
+    sums[1] -= 4 * h * h * s * first * (sine + h)
+    chord = (middle, (1 + 4 * h * (sine + h)).sqrt() - middle)
+    crossed = _polynomial((first * first, -h * h * s * s), chord)
+    sums = [2 * (one + other) for one, other in zip(sums, crossed, strict=True)]
+    above = _polynomial((4 * (2 + b) * (2 + b) * (1 - 2 * s * s) * (1 - 2 * s * s),), numerator, numerator)
+    below = _polynomial(((1 + b / 20) * (1 + b / 20),), tuple(lengths), tuple(sums))
+    terms = [one - other for one, other in itertools.zip_longest(above, below, fillvalue=0)]
+    return [
+        sum(math.comb(i, k) * terms[k] / math.comb(4, k) for k in range(i + 1))  # of y^2k, k = 0, ..., 4
+        for i in range(5)
+    ]
+
+
+def _rests(claims: Claims) -> Margin:
+    """The least of `bernstein` over b; it is 0 at b = 0, and there the least of its slopes.
+
+    The claim is bC/λ at α = 2(2 + b)λ/sin θ, or there is nothing to certify.
+    """
+    label, b = "tsybakov/rem-2@between", sp.Symbol("b", positive=True)
+    claim = claims(label)
+    known = {"C": 1, "lambda": 1, "H": 2 * (2 + b) / _sine(b)}
+    distance = sp.sympify(claim.explicit)
+    distance = distance.subs({s: known[s.name] for s in distance.free_symbols})
+    if claim.relation != ">=" or sp.simplify(distance - b):
+        raise InvalidInput(f"{label} is to be a movement of bC/lambda from below")
+
+    def margin(b: Any) -> Any:
+        if b > 0:
+            return min(bernstein(b), key=lambda ball: ball.lower()) / b
+        slopes = (term[1] for term in bernstein(_flint().arb_series([b, 1], prec=2)))
+        return min(slopes, key=lambda ball: ball.lower())
+
+    return margin
+
+
 REGIONS: tuple[Region, ...] = (
     Region(
         "lp_spaces/lem-2@corrected",
@@ -281,6 +350,12 @@ REGIONS: tuple[Region, ...] = (
         "f(y) >= s y for 0 <= y <= 1, 0 <= s <= 1/5",
         {"y": ("0", "1"), "s": ("0", "1/5")},
         _parts,
+    ),
+    Region(
+        "tsybakov/rem-2@between",
+        "2 f(y) >= (1 + b/20) b y for 0 <= y <= 1, 0 <= b <= 7/10",
+        {"b": ("0", "7/10")},
+        _rests,
     ),
 )
 """What is certified on a region."""

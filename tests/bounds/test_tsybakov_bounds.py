@@ -89,7 +89,7 @@ def test_bounds_evaluate_at_a_legal_point() -> None:
             at["p"] = 0.5  # a probability there
         if claim.label.endswith("rem-2@parted"):
             at |= {"C": 0.2, "eta": 1e-5}
-        if claim.label.endswith(("rem-2@smooth", "rem-2@attained")):
+        if claim.label.endswith(("rem-2@smooth", "rem-2@attained", "rem-2@between")):
             at |= {"H": 1.0, "lambda": 1e-3, "eta": 1e-5}
         assert math.isfinite(float(claim.evaluate(**at))), claim.label
 

@@ -92,6 +92,7 @@ def test_less_than_is_proved_is_refused(family):
         ("tsybakov/rem-2@smooth-pull", 0.99),
         ("tsybakov/rem-2@smooth", 0.99),
         ("tsybakov/rem-2@attained", 1.01),
+        ("tsybakov/rem-2@between", 1.01),
         ("tsybakov/thm-8@noisy", 0.99),
         ("l1_geometry/thm-6@private", 0.99),
     ],

@@ -88,6 +88,31 @@ def test_the_share_of_four_bent_losses_is_that_of_their_gradients():
         regions.covered(wider(region, s=("0", "2/5")), claims)
 
 
+def test_the_excess_of_four_losses_on_the_brink_is_that_of_their_gradients():
+    """In floats: at the ends of [0, 1] as it is, between them no more; and where b is larger, it is refused."""
+    (region,) = (region for region in REGIONS if region.label == "tsybakov/rem-2@between")
+    margin = region.margin(claims)
+    for b in (1e-3, 0.2, 0.45, 0.7):
+        s = 0.5 - 5 * b / 7
+        v, u = np.array([s, math.sqrt(1 - s**2)]), np.array([math.sqrt(1 - s**2), s])
+        found = [float(one.mid()) for one in regions.bernstein(flint.arb(b))]
+        assert float(margin(b=flint.arb(b)).mid()) == pytest.approx(min(found) / b, rel=1e-6)
+        for y in (0.01, 0.3, 0.7, 1.0):
+            near, far = (u + b * (2 + b) * (1 + sign * y) * v for sign in (-1, 1))
+            lengths = np.linalg.norm(near), np.linalg.norm(far)
+            twice = near[0] / lengths[0] - far[0] / lengths[1]
+            number = (lengths[0] * lengths[1] * (near[0] * lengths[1] + far[0] * lengths[0])) ** 2
+            exact = ((twice / (b * y)) ** 2 - (1 + b / 20) ** 2) * number
+            bound = sum(math.comb(4, k) * y ** (2 * k) * (1 - y**2) ** (4 - k) * one for k, one in enumerate(found))
+            assert bound <= exact * (1 + 1e-6)
+            assert bound == pytest.approx(exact, rel=1e-3) or y in (0.3, 0.7)
+    with pytest.raises(InvalidInput, match="fails, everywhere at"):
+        regions.covered(wider(region, b=("1/2", "3/4")), claims)
+    further = dataclasses.replace(claims(region.label), explicit=claims(region.label).explicit * 13 / 10)
+    with pytest.raises(InvalidInput, match="is to be a movement of bC/lambda"):
+        region.margin(lambda _: further)
+
+
 def test_where_it_fails_it_is_refused():
     """Definition 3 fails as delta tends to 1, and Definition A.5 where epsilon has no bound."""
     (near_one,) = (region for region in REGIONS if region.label == "tsybakov/def-3@corrected")
