@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from edits import edit
 
 from dpcheck import carried
 from dpcheck.engine import catalogue, homes, layout, statements
@@ -97,8 +98,7 @@ def test_duplicate_checks_name_both_places(project: Make) -> None:
 
 def test_a_check_of_an_unknown_claim_names_near_misses(project: Make) -> None:
     root = project()
-    path = root / "audits" / "toy.py"
-    path.write_text(path.read_text().replace('check("toy/lem-2"', 'check("toy/lem-22"'))
+    edit(root / "audits" / "toy.py", 'check("toy/lem-2"', 'check("toy/lem-22"')
     (message,) = messages(root)
     assert message.startswith("audits/toy.py:15: unknown label 'toy/lem-22'; did you mean toy/lem-2")
 
@@ -222,8 +222,7 @@ def test_a_claim_stands_where_it_is_made_not_where_it_is_imported(project: Make)
 def test_edited_content_is_read_again(project: Make) -> None:
     root = project()
     catalogue.load(root)
-    path = root / "audits" / "toy.py"
-    path.write_text(path.read_text().replace("def sampled", "def measured_anew"))
+    edit(root / "audits" / "toy.py", "def sampled", "def measured_anew")
     assert "toy/lem-2::measured_anew" in catalogue.load(root).checks
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from edits import edit
 
 from dpcheck.engine import catalogue, judge
 from dpcheck.engine.catalogue import Catalogue, in_force
@@ -73,8 +74,7 @@ def test_words_are_never_said_to_hold_here_or_behind(project: Make, half: str, o
 
 def test_a_wrong_claim_is_seen(project: Make) -> None:
     root = project_with(project, GIVEN)
-    bounds = root / "bounds" / "toy.py"
-    bounds.write_text(bounds.read_text().replace("explicit=2 * L * D", "explicit=L * D"))
+    edit(root / "bounds" / "toy.py", "explicit=2 * L * D", "explicit=L * D")
     verdict = said(catalogue.load(root), ID)
     assert verdict.outcome is Outcome.DIFFERS
     assert "does not hold" in verdict.reason

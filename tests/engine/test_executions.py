@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from edits import edit
 from test_derived_checks import GIVEN, ID, WORDS, Make, project_with, said
 
 from dpcheck.engine import catalogue, executions, memo
@@ -58,6 +59,5 @@ def test_what_is_no_list_of_answers_is_decided_anew(root: Path, kept: object) ->
 
 def test_an_edit_voids_it(root: Path) -> None:
     memo.write([["fails", "forged"]], "decisions", *key_of(catalogue.load(root)))
-    file = root / "bounds" / "steps.py"
-    file.write_text(file.read_text().replace(GIVEN, WORDS))
+    edit(root / "bounds" / "steps.py", GIVEN, WORDS)
     assert shown(root, recalled=True) == ["argued", "follows", "follows"]

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from checkout import collected
 from click.testing import CliRunner
+from edits import edit
 
 from dpcheck.cli import main
 from dpcheck.engine import catalogue, fetching, index, layout, memo
@@ -54,7 +55,6 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def root(project: Make, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # Python takes an edit of the same size and second for none
     found = project({"bounds/steps.py": STEPS})
     monkeypatch.chdir(found)
     return found
@@ -65,12 +65,6 @@ def said(*arguments: str, code: int = 0) -> str:
     result = CliRunner().invoke(main, list(arguments), prog_name="dpcheck")
     assert result.exit_code == code, result.output
     return result.output
-
-
-def edit(path: Path, old: str, new: str) -> None:
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new))
 
 
 @pytest.mark.usefixtures("root")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import sympy as sp
+from edits import edit
 
 from dpcheck.claims import Paper
 from dpcheck.engine import catalogue
@@ -235,15 +236,6 @@ def test_what_cannot_be_applied_is_not_noticed(root: Path) -> None:
     (trial,) = trials.run([Mutation("claim", "toy/lem-1", "nothing", "broken", fails, reads=("toy/lem-1",))])
     assert trial.fate == "crashed"
     assert "no such line" in trial.reason
-
-
-def edit(path: Path, old: str, new: str) -> None:
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new))
-    # Python takes a compiled file for current by its second and length: two edits of one second would be one.
-    for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
-        compiled.unlink()
 
 
 @pytest.mark.parametrize(

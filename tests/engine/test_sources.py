@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from edits import edit
 
 import dpcheck
 from dpcheck.engine import catalogue, sources
@@ -28,9 +29,7 @@ ASKING = """
 def edited(root: Path, path: str, old: str, new: str) -> set[str]:
     """The checks whose fingerprint changes with an edit."""
     before = catalogue.load(root).fingerprints()
-    text = (root / path).read_text()
-    assert old in text
-    (root / path).write_text(text.replace(old, new))
+    edit(root / path, old, new)
     after = catalogue.load(root).fingerprints()
     return {id for id in before if before[id] != after[id]}
 
