@@ -38,7 +38,7 @@ GRADES = {
     ),
     "suspected": (
         "Suspected",
-        "The algebra says that these are false, no verdict with a verified witness is stored: no accusation until then.",
+        "The algebra says that these are false, and no verified witness is stored: no accusation until then.",
     ),
     "slip": (
         "Slips",

@@ -363,7 +363,7 @@ def test_a_check_that_fails_anyway_notices_nothing(root: Path) -> None:
 
 def test_a_gate_that_tried_nothing_is_shut(root: Path) -> None:
     result = gate.passed(*made(root), size=5, seed=1, until=time.monotonic())
-    assert "5 of 5 drawn were not tried" in result.faults({})[0]
+    assert "5 of 5 drawn did not come to an end" in result.faults({})[0]
     trials, _, every = made(root)
     empty = gate.passed(trials, Table(), every, size=5, seed=1, until=time.monotonic())
     assert "none was drawn" in empty.faults({})[0]
@@ -378,6 +378,8 @@ def test_a_slow_machine_may_leave_a_tenth(root: Path, left: int, shut: bool) -> 
     ten = [dataclasses.replace(drawn, said=f"{drawn.said} {i}") for i in range(10)]
     tried = {each.key: whole.trials[drawn.key] for each in ten[left:]}
     assert bool(gate.Passed(ten, (), tried).faults({})) == shut
+    tried |= {each.key: dataclasses.replace(whole.trials[drawn.key], fate="timeout") for each in ten[:left]}
+    assert bool(gate.Passed(ten, (), tried).faults({})) == shut, "whose check was stopped by the clock counts as left"
 
 
 def test_an_edit_is_no_part_of_what_stands(root: Path) -> None:

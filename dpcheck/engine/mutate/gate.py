@@ -15,7 +15,7 @@ from dpcheck.engine.mutate.trials import Trials
 FOR_TRACES = 0.5
 """Share of the time left that may go into finding out what checks read; the rest is for the mutants."""
 ENOUGH = 0.9
-"""Part of the drawn ones that has to be tried; a slow machine may leave the others."""
+"""Part of the drawn ones that has to come to an end; a slow machine may leave the others."""
 NAMED = 5
 """Most mutants that one complaint names."""
 
@@ -43,8 +43,9 @@ class Passed:
 
     def faults(self, rates: Rates) -> list[str]:
         """Why the change may not pass; [] where it may."""
-        lost = [each.key for each in self.drawn if (t := self.trials.get(each.key)) and t.fate not in NOTICED]
-        untried = [each.key for each in self.drawn if each.key not in self.trials]
+        fates = {each.key: self.trials[each.key].fate for each in self.drawn if each.key in self.trials}
+        lost = [key for key, fate in fates.items() if fate not in NOTICED and fate != "timeout"]
+        untried = [each.key for each in self.drawn if fates.get(each.key, "timeout") == "timeout"]
         faults = (
             [] if self.drawn else ["none was drawn of those that were noticed before; the table is empty, or edited"]
         )
@@ -52,7 +53,7 @@ class Passed:
             faults.append(f"{len(lost)} of {len(self.drawn)} drawn were noticed before and are not now: {_some(lost)}")
         if len(self.drawn) - len(untried) < ENOUGH * len(self.drawn):
             faults.append(
-                f"{len(untried)} of {len(self.drawn)} drawn were not tried, give it more time: {_some(untried)}"
+                f"{len(untried)} of {len(self.drawn)} drawn did not come to an end, give it more time: {_some(untried)}"
             )
         changed = [self.trials[each.key] for each in self.changed if each.key in self.trials]
         if self.changed and not changed:
