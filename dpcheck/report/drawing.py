@@ -14,14 +14,14 @@ FEW = 40
 AT_ONCE = 4
 
 
-class Drawable(Protocol):
+class WithFigure(Protocol):
     """What has a figure; it is drawn when it is first asked for, and kept."""
 
     @property
     def svg(self) -> str: ...
 
 
-_views: Sequence[Drawable] = ()
+_views: Sequence[WithFigure] = ()
 """What the processes draw: they are forked, and find it where it stood."""
 
 
@@ -36,7 +36,7 @@ def _drawn(place: int) -> tuple[int, str]:
 
 
 @contextlib.contextmanager
-def beside(views: Sequence[Drawable], workers: int | None = None) -> Iterator[Callable[[], None]]:
+def beside(views: Sequence[WithFigure], workers: int | None = None) -> Iterator[Callable[[], None]]:
     """Starts to draw; what it yields waits until every view has its figure.
 
     Where processes cannot be forked, or there are few figures, nothing is started and each is drawn when it is asked
