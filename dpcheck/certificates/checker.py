@@ -1,20 +1,25 @@
 """Checks certificates of dpcheck exactly, with nothing but Python's standard library: python checker.py FILE.json…
 
-It proves a bound for every function of a class, in any dimension. Its problem is a run: classes (`f = convex(L=1)`),
+Each proves a bound for every function of a class, in any dimension. Its problem is a run: classes (`f = convex(L=1)`),
 what is computed (`x1 = x0 - eta*gradient(f, x0)`), hypotheses (`assume`), the number in question (`bound`). What holds
-in it whatever the functions, r <= 0, is written down here; the file only gives multipliers y >= 0. If the
-quadratic form bound - quantity + sum y r in the unknown vectors is positive semidefinite, by exact elimination, the
-bound holds. `attained` is the quantity at vectors that satisfy every r <= 0: by interpolation functions have these.
-"""
+in it whatever the functions, r <= 0, is written down here; the file only gives multipliers y >= 0. If the quadratic
+form bound - quantity + sum y r in the unknown vectors is positive semidefinite, by exact elimination, the bound holds.
+`attained` is the quantity at vectors that satisfy every r <= 0: by interpolation functions have these."""
 
 import ast
 import json
-import operator
 import re
 import sys
 from fractions import Fraction
+from itertools import combinations_with_replacement, product
+from operator import add, matmul, mul, sub
 
-SIGNS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.MatMult: operator.matmul}
+SIGNS = {ast.Add: add, ast.Sub: sub, ast.Mult: mul, ast.MatMult: matmul, ast.Div: lambda a, b: a * (1 / b)}
+
+
+def require(truth, otherwise):
+    if not truth:
+        raise ValueError(otherwise)
 
 
 class Form(dict):
@@ -23,23 +28,18 @@ class Form(dict):
     def __add__(self, other):
         other = other if isinstance(other, dict) else {(0, 0): other}
         total = {key: self.get(key, 0) + other.get(key, 0) for key in {**self, **other}}
-        if len({type(key) for key in total}) > 1:
-            raise ValueError("a vector and a number are added")
+        require(len({type(key) for key in total}) < 2, "a vector and a number are added")
         return Form({key: c for key, c in total.items() if c != 0})
 
     def __mul__(self, c):
-        if isinstance(c, dict):
-            raise ValueError("the product of two unknowns is @")
+        require(not isinstance(c, dict), "the product of two unknowns is @")
         return Form({key: own * c for key, own in self.items() if c != 0})
 
     def __matmul__(self, other):
-        if not all(isinstance(i, int) for i in (*self, *other)):
-            raise ValueError("@ takes two vectors")
+        require(all(isinstance(i, int) for i in (*self, *other)), "@ takes two vectors")
         total = Form()
-        for i, a in self.items():
-            for j, b in other.items():
-                key = (min(i, j), max(i, j))
-                total[key] = total.get(key, 0) + a * b
+        for (i, a), (j, b) in product(self.items(), other.items()):
+            total[min(i, j), max(i, j)] = total.get((min(i, j), max(i, j)), 0) + a * b
         return total
 
     def __sub__(self, other):
@@ -47,13 +47,27 @@ class Form(dict):
 
     __rmul__, __radd__ = __mul__, __add__
 
+    def pivots(self, indices):
+        """Those of exact elimination, the last unknown first: none is negative, and a zero has a row of zeros."""
+        found, left = [], dict(self)
+        for i in reversed(indices):
+            row = {j: c / 2 for j in indices if j < i and (c := left.get((j, i)))}
+            found.append(pivot := left.get((i, i), Fraction(0)))
+            require(pivot > 0 or (pivot == 0 and not row), "the matrix is not positive semidefinite")
+            for (j, a), (k, b) in combinations_with_replacement(row.items(), 2):
+                left[j, k] = left.get((j, k), 0) - a * b / pivot * (1 if j == k else 2)
+        return found
+
+    def at(self, given):
+        """A number where vectors (a value is one of length one) are given; the shorter of two ends in zeros."""
+        given = {**given, 0: [1]}
+        return sum((c * sum(map(mul, given[i], given[j])) for (i, j), c in self.items()), Fraction(0))
+
 
 class Function:
-    """Convex, `mu` strongly so, 1/s-smooth if s > 0 and L-Lipschitz if L is given; in any norm, or the Euclidean."""
-
     def __init__(self, run, any_norm=False, L=None, mu=Fraction(0), s=Fraction(0)):
-        if (any_norm and s != 0) or mu < 0 or s < 0 or not mu * s < 1:
-            raise ValueError("a class needs mu >= 0, s >= 0 and mu*s < 1, in any norm s = 0")
+        """Convex, `mu` strongly so, 1/s-smooth if s > 0, L-Lipschitz if L is given; in any norm, or the Euclidean."""
+        require(mu >= 0 and s >= 0 and mu * s < 1 and not (any_norm and s), "mu, s >= 0, mu*s < 1, in any norm s = 0")
         self.run, self.any, self.L, self.mu, self.s, self.known = run, any_norm, L, mu, s, []
         run.classes.append(self)
 
@@ -79,22 +93,20 @@ class Function:
 
 
 class ExactRun:
-    """The unknowns of a problem and, in order, the inequalities r <= 0 that hold of them."""
-
     def __init__(self, lines, parameters):
-        self.size, self.free, self.rows, self.classes, self.lengths, self.sets = 1, set(), [], [], {}, 0
+        """The unknowns of a problem and, in order, the inequalities r <= 0 that hold of them."""
+        self.size, self.free, self.rows, self.classes, self.lengths = 1, set(), [], [], {}
         self.unit, self.quantity = Form({0: Fraction(1)}), None
         self.names = {"zero": Form(), "unit": self.unit, **parameters}
         self.calls = {
             "vector": lambda: self.vector(), "point": lambda: self.vector(True), "distance": self.distance,
-            "number": lambda: self.unit @ self.vector(True), "region": list, "inside": self.inside,
+            "number": lambda: self.unit @ self.vector(True), "inside": self.inside, "value": lambda f, x: f.at(x)[2],
             "convex": lambda **kind: Function(self, **kind), "convex_any": lambda **kind: Function(self, True, **kind),
-            "gradient": lambda f, x: f.at(x)[1], "value": lambda f, x: f.at(x)[2],
-            "subgradient": lambda f, x, g: f.at(x, g)[2], "project": self.project,
+            "gradient": lambda f, x: f.at(x)[1], "subgradient": lambda f, x, g: f.at(x, g)[2], "region": list,
+            "project": lambda region, y: self.inside(region, y - (normal := self.vector()), normal),
         }  # fmt: skip
         for line in lines:
-            if self.quantity is not None or len(line) > 5000 or self.size > 1000:
-                raise ValueError("`bound` is the last line, a line has at most 5000 characters, a problem 1000 vectors")
+            require(len(line) <= 5000 and self.size <= 1000 and self.quantity is None, "too long, or past `bound`")
             if match := re.fullmatch(r"assume (.*) <= (.*)", line):
                 self.le(Form() + self.evaluate(match[1]) - (Form() + self.evaluate(match[2])))
             elif match := re.fullmatch(r"bound (.*)", line):
@@ -110,8 +122,6 @@ class ExactRun:
                 return Fraction(number)
             case ast.Name(id=name):
                 return self.names[name]
-            case ast.BinOp(left=left, op=ast.Div(), right=right):
-                return self.evaluate(left) * (1 / self.evaluate(right))
             case ast.BinOp(left=left, op=sign, right=right):
                 return SIGNS[type(sign)](self.evaluate(left), self.evaluate(right))
             case ast.Call(func=ast.Name(id=name), args=args, keywords=more):
@@ -120,8 +130,7 @@ class ExactRun:
 
     def vector(self, free=False):
         """An unknown vector; `free` where there is no inner product (any norm), only pairings."""
-        self.size += 1
-        self.free |= {self.size - 1} if free else set()
+        self.size, self.free = self.size + 1, self.free | {self.size} if free else self.free
         return Form({self.size - 1: Fraction(1)})
 
     def distance(self, x, y):
@@ -140,13 +149,8 @@ class ExactRun:
         region.append((x, normal))
         return x
 
-    def project(self, region, y):
-        normal = self.vector()
-        return self.inside(region, y - normal, normal)
-
     def le(self, row):
-        if not all(isinstance(key, tuple) for key in row):
-            raise ValueError("an inequality is between numbers")
+        require(all(isinstance(key, tuple) for key in row), "an inequality is between numbers")
         self.rows.append(row)
 
 
@@ -156,30 +160,6 @@ def rational(text):
     return Fraction(text)
 
 
-def pivots(form, indices):
-    """Those of exact elimination, the last unknown first: none is negative, and a zero has a row of zeros."""
-    S = {i: {} for i in indices}
-    for (j, i), c in form.items():
-        S[i][j] = c if i == j else c / 2
-    found = []
-    for i in reversed(indices):
-        row = S.pop(i)
-        found.append(pivot := row.pop(i, Fraction(0)))
-        if pivot < 0 or (pivot == 0 and any(row.values())):
-            raise ValueError("the matrix is not positive semidefinite")
-        for j, a in row.items():
-            for k, b in row.items():
-                if k <= j and a and b:
-                    S[j][k] = S[j].get(k, Fraction(0)) - a * b / pivot
-    return found
-
-
-def size_of(form, given):
-    """A number where vectors and values are given; of vectors that are not equally long the shorter ends in zeros."""
-    products = {(i, j): sum(map(operator.mul, given[i], given[j])) if i else given[j][0] if j else 1 for i, j in form}
-    return sum((c * products[key] for key, c in form.items()), Fraction(0))
-
-
 def check(certificate):
     """The bound that is proved and the size that is attained, None where none is given; raises for anything else."""
     run = ExactRun(certificate["problem"], {name: rational(text) for name, text in certificate["parameters"].items()})
@@ -187,34 +167,29 @@ def check(certificate):
     if "multipliers" in certificate:
         bound, form = rational(certificate["bound"]), rational(certificate["bound"]) + run.quantity * -1
         for number, text in certificate["multipliers"].items():
-            if not (y := rational(text)) > 0 or number != str(int(number)) or int(number) < 0:
-                raise ValueError("a multiplier is positive, and its inequality is numbered from 0")
+            require((y := rational(text)) > 0 and re.fullmatch("0|[1-9][0-9]*", number), "not a positive multiplier")
             form += run.rows[int(number)] * y
-        if any(i in run.free or j in run.free for i, j in form):
-            raise ValueError("the multipliers do not cancel the values")
-        if pivots(form, [i for i in range(run.size) if i not in run.free]) != [*map(rational, certificate["pivots"])]:
-            raise ValueError("the pivots are others")
+        require(run.free.isdisjoint(i for key in form for i in key), "the multipliers do not cancel the values")
+        found = form.pivots([i for i in range(run.size) if i not in run.free])
+        require(found == [*map(rational, certificate["pivots"])], "the pivots are others")
     if "attained" in certificate:
-        given = {int(i): [*map(rational, row)] for i, row in certificate["vectors"].items()}  # a value is a row of one
-        if any(f.any or (f.mu and f.L is not None) for f in run.classes) or {*given} != {*range(1, run.size)}:
-            raise ValueError("these inequalities do not make a function, or an unknown is not given")
-        attained = rational(certificate["attained"])
-        if size_of(run.quantity, given) != attained or any(size_of(row, given) > 0 for row in run.rows):
-            raise ValueError("the vectors break an inequality, or attain another number")
-    if bound is None and attained is None:
-        raise ValueError("there is neither a bound nor a function that attains one")
+        given = {int(i): [*map(rational, row)] for i, row in certificate["vectors"].items()}
+        require(not any(f.any or (f.mu and f.L is not None) for f in run.classes), "these rows do not make a function")
+        require({*given} == {*range(1, run.size)} and all(given.values()), "an unknown is not given")
+        require(all(row.at(given) <= 0 for row in run.rows), "the vectors break an inequality")
+        require(run.quantity.at(given) == (attained := rational(certificate["attained"])), "they attain another number")
+    require((bound, attained) != (None, None), "there is neither a bound nor a function that attains one")
     return bound, attained
 
 
 def main(paths):
     for path in paths:
         try:
-            with open(path, encoding="utf-8") as file:
-                certificates = json.loads(file.read(2**20))["certificates"]  # what is longer is no document
-            found = [check(certificate) for certificate in certificates]
+            with open(path, encoding="utf-8") as file:  # what is longer than a mebibyte is no document
+                found = [(check(each), each) for each in json.loads(file.read(2**20))["certificates"]]
         except Exception as error:  # whatever is amiss, nothing is proved
             return print(f"{path}: REJECTED: {type(error).__name__}: {error}") or 1
-        for (bound, attained), certificate in zip(found, certificates, strict=True):
+        for (bound, attained), certificate in found:
             lines = "\n    ".join([str(certificate["parameters"]), *certificate["problem"]])
             print(f"{path}: proved of every function\n    {lines}\n  is at most {bound}; of some it is {attained}")
     return 0 if paths else 2

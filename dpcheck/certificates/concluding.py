@@ -59,7 +59,7 @@ def function_of(certificate: dict[str, Any]) -> list[list[list[str]]]:
         rows = [[a * c for c in given[i]] + [Fraction(0)] * (size - len(given[i])) for i, a in form.items()]
         return [str(sum(column)) for column in zip(*rows, strict=True)] or ["0"]
 
-    return [[row(x), row(g), [str(checker.size_of(value, given))]] for x, g, value in function.known]
+    return [[row(x), row(g), [str(value.at(given))]] for x, g, value in function.known]
 
 
 def _for_all(claim: Claim) -> Iterator[str]:

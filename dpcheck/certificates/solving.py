@@ -223,7 +223,7 @@ class Dual:
         bound = Fraction(10) ** 9
         try:
             indices = [i for i in range(self.run.size) if i not in self.run.free]
-            *others, corner = checker.pivots(form + bound, indices)
+            *others, corner = (form + bound).pivots(indices)
         except ValueError:
             return None
         return DualProof(bound - corner, tuple(y), (*others, Fraction(0)))

@@ -37,7 +37,7 @@ def worst(problem: Sequence[str], parameters: Parameters, least: Fraction | None
         except InvalidInput:
             continue
         run = checker.ExactRun(problem, parameters)
-        size, *rows = (checker.size_of(form, vectors) for form in (run.quantity, *run.rows))
+        size, *rows = (form.at(vectors) for form in (run.quantity, *run.rows))
         if max(rows) <= 0 and (least is None or size > least):
             return size, vectors
     raise InvalidInput("no rational function near the worst case was found; leave it out, or choose a smaller problem")

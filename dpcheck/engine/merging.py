@@ -161,12 +161,12 @@ def apart(one: Contents, other: Contents) -> str:
         first, second = (sorted({run[place] for run in each.runs}) for each in (one, other))
         if first != second:
             return f"{what} {_listed(first)} in the one, {_listed(second)} in the other"
-    differing = [key for key in one.sources if key in other.sources and not one.sources[key] & other.sources[key]]
-    if differing:
-        return f"{differing[0][0]} was computed from other sources"
     shared = {size_parts for size_parts in one.splits if size_parts in other.splits}
     if any(one.splits[each] != other.splits[each] for each in shared):
         return "their shards were dealt by other known seconds, so that cells are in two of them and others in none"
+    differing = [key for key in one.sources if key in other.sources and not one.sources[key] & other.sources[key]]
+    if differing:
+        return f"{differing[0][0]} was computed from other sources"
     return otherwise_computed(one, other)
 
 

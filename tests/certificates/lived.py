@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -85,18 +84,17 @@ class Lived(checker.ExactRun):
     def point(self, form: Any) -> np.ndarray:
         return sum((float(c) * self.values[i] for i, c in form.items()), np.zeros(self.d))
 
-    def project(self, region: Any, y: Any) -> Any:
-        before = self.size
-        found = super().project(region, y)
-        there = self.point(y)
-        self.values[before] = there - there * min(1.0, 1.0 / max(np.linalg.norm(there), 1e-12))
-        return found
+    def inside(self, region: Any, x: Any, normal: Any = None) -> Any:
+        if normal:  # of a projection onto the unit ball
+            there = self.point(x + normal)
+            self.know(normal, there - there * min(1.0, 1.0 / max(np.linalg.norm(there), 1e-12)))
+        return super().inside(region, x, normal or checker.Form())
 
     def sizes(self) -> tuple[float, list[float]]:
         """The quantity, and the left sides of all inequalities r <= 0."""
         given = {i: row.tolist() for i, row in self.values.items()}
 
         def size(form: Any) -> float:
-            return float(checker.size_of({key: float(c) for key, c in form.items()}, given) + Fraction(0))
+            return float(checker.Form({key: float(c) for key, c in form.items()}).at(given))
 
         return size(self.quantity), [size(row) for row in self.rows]

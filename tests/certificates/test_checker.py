@@ -43,7 +43,7 @@ SENSITIVITY = proof(problems.clipped_mean(), {"0": "1/2", "1": "1/2"}, "1", ["1/
 
 def test_it_stands_alone_in_two_hundred_lines():
     text = SOURCE.read_text()
-    assert sum(bool(line.strip()) for line in text.splitlines()) < 200
+    assert len(text.splitlines()) < 200
     imported = {
         name.split(".")[0]
         for node in ast.walk(ast.parse(text))
@@ -209,7 +209,7 @@ def test_lines_that_are_no_lines_of_a_problem(line):
 def test_a_negative_multiplier_would_prove_too_much():
     """x @ x has no bound, but 1 - x @ x <= 0 taken -1 times would give one, with an impeccable matrix."""
     forged = proof(["x = vector()", "assume 1 <= x @ x", "bound x @ x"], {"0": "-1"}, "1", ["0", "0"])
-    with pytest.raises(ValueError, match="a multiplier is positive"):
+    with pytest.raises(ValueError, match="not a positive multiplier"):
         checker.check(forged)
     honest = proof(["x = vector()", "assume x @ x <= 1", "bound x @ x"], {"0": "1"}, "1", ["0", "0"])
     assert checker.check(honest) == (1, None)
@@ -222,7 +222,7 @@ def attaining(problem: list[str], attained: str, vectors: dict[str, list[str]]) 
 def test_vectors_attain_what_they_do_within_the_hypotheses():
     assert checker.check(attaining(problems.clipped_mean(), "1", {"1": ["1"], "2": ["-1"]})) == (None, 1)
     for size, vectors in (("25/16", {"1": ["5/4"], "2": ["-5/4"]}), ("2", {"1": ["1"], "2": ["-1"]})):
-        with pytest.raises(ValueError, match="break an inequality"):
+        with pytest.raises(ValueError, match=r"break an inequality|attain another number"):
             checker.check(attaining(problems.clipped_mean(), size, vectors))
     for vectors in ({"1": ["1"]}, {"1": ["1"], "2": ["-1"], "3": ["0"]}):
         with pytest.raises(ValueError, match="an unknown is not given"):
@@ -245,11 +245,11 @@ def test_a_number_is_written_in_one_way(text):
 def test_a_tiny_negative_eigenvalue_is_seen():
     tiny = Fraction(1, 10**30)
     good = checker.Form({(1, 1): Fraction(1), (1, 2): Fraction(2), (2, 2): Fraction(1)})
-    assert checker.pivots(good, [1, 2]) == [1, 0]
+    assert good.pivots([1, 2]) == [1, 0]
     with pytest.raises(ValueError, match="semidefinite"):
-        checker.pivots(checker.Form({**good, (2, 2): 1 - tiny}), [1, 2])
+        checker.Form({**good, (2, 2): 1 - tiny}).pivots([1, 2])
     with pytest.raises(ValueError, match="semidefinite"):
-        checker.pivots(checker.Form({(1, 2): tiny}), [1, 2])
+        checker.Form({(1, 2): tiny}).pivots([1, 2])
 
 
 @settings(FUZZ, max_examples=100)
@@ -267,7 +267,7 @@ def test_elimination_agrees_with_eigenvalues(rows, shift):
     if abs(least) < 1e-6:
         return
     try:
-        found = checker.pivots(checker.Form(form), [0, 1, 2, 3])
+        found = checker.Form(form).pivots([0, 1, 2, 3])
     except ValueError:
         assert least < 0
     else:

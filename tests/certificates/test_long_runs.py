@@ -67,8 +67,8 @@ def test_actual_runs_satisfy_every_line(simplex, seed):
             assert one == 1
             given[key[1] if isinstance(key, tuple) else key] = list(map(float, values[name]))
     assert {*given} == {*range(1, run.size)}
-    assert max(float(checker.size_of(row, given)) for row in run.rows) <= 1e-12
-    assert float(checker.size_of(run.quantity, given)) <= 2 / (0.1 * T) + 0.05
+    assert max(float(row.at(given)) for row in run.rows) <= 1e-12
+    assert float(run.quantity.at(given)) <= 2 / (0.1 * T) + 0.05
 
 
 @pytest.mark.parametrize("label", LABELS)
