@@ -111,7 +111,7 @@ def halting(d, rng, trials):
 def shell(d, rng, trials):
     noise = rng.normal(size=(trials, 3))
     length = np.linalg.norm(noise, axis=1, keepdims=True)
-    return noise / length * (stats.chi2.rvs(3, size=(trials, 1), random_state=rng) ** 0.5 * (1 + 0.8 * d.sum()))
+    return noise / length * (rng.chisquare(3, size=(trials, 1)) ** 0.5 * (1 + 0.8 * d.sum()))
 
 
 def atoms(chance, weight):

@@ -26,7 +26,8 @@ def exactly(context: Context, epsilon: float) -> Verdict:
     """The exact law of the noise at the largest distance of two means."""
     schedule = NoisyMean().schedule(context.problem(WORK, dp.PureDP(epsilon)), 100)
     apart = compose(schedule, {"mean": WORK.domain.diameter(2.0) / 100})
-    return privacy.judge(apart, dp.PureDP(epsilon), covers="one number changes by at most D")
+    claim = dp.PureDP(stated(context.label, epsilon=epsilon))
+    return privacy.judge(apart, claim, covers="one number changes by at most D")
 
 
 @check("my_paper/thm-1", "privacy")
@@ -38,7 +39,7 @@ def by_sampling(context: Context) -> Verdict:
         return NoisyMean().fit(WORK, Fixed(data[None]), problem, rng=rng, trials=trials)
 
     data, neighbour = np.ones((20, 1)), np.concatenate([-np.ones((1, 1)), np.ones((19, 1))])
-    return context.audit(mechanism, data, neighbour, dp.PureDP(1.0))
+    return context.audit(mechanism, data, neighbour, dp.PureDP(stated(context.label, epsilon=1.0)))
 
 
 @check("my_paper/thm-2", "risk", grid={"n": by_size([50, 500], [50, 500, 5000])})
