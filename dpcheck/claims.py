@@ -268,7 +268,8 @@ def _prepared(
 @functools.lru_cache(maxsize=512)
 def _compiled(expression: sp.Basic, symbols: tuple[sp.Symbol, ...]) -> Any:
     """The expression as a NumPy function; compiling takes a thousand times as long as a call."""
-    return sp.lambdify(symbols, expression, ["numpy", "scipy"])
+    names = {symbol: f"x{place}" for place, symbol in enumerate(symbols)}
+    return sp.lambdify(list(names.values()), expression, ["numpy", "scipy"], printer=printing.Positional(names))
 
 
 def _first_failure(held: Any, values: Mapping[str, Any]) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Mapping
 from typing import Any, cast
 
 import sympy as sp
 from sympy.printing.mathml import MathMLPresentationPrinter
+from sympy.printing.numpy import SciPyPrinter
 from sympy.printing.pretty.pretty import PrettyPrinter
 
 # Markdown hosts take backslash + punctuation for an escape, bars for table cells and < for HTML.
@@ -130,3 +132,17 @@ class _MathML(MathMLPresentationPrinter):  # type: ignore[misc]
         row.appendChild(words)
         row.appendChild(self._print(condition))
         return row
+
+
+class Positional(SciPyPrinter):  # type: ignore[misc]
+    """Code in which symbols have the names of their places: `lambdify` rebuilds, and simplifies, what it renames."""
+
+    def __init__(self, names: Mapping[sp.Symbol, str]) -> None:
+        super().__init__({"fully_qualified_modules": False, "inline": True, "allow_unknown_functions": True})
+        self.names = names
+
+    def _print_Symbol(self, expr: sp.Symbol) -> str:
+        return self.names.get(expr) or str(super()._print_Symbol(expr))  # the index of a sum has its own name
+
+    def _print_Indexed(self, expr: sp.Indexed) -> str:
+        return f"{self._print(expr.base.label)}[{', '.join(self._print(index) for index in expr.indices)}]"

@@ -120,6 +120,11 @@ def least_sum(proof: Proof, falling: sp.Expr, rising: sp.Expr) -> sp.Expr:
     return sp.sympify(value.subs({first: falling, second: rising}, simultaneous=True))
 
 
+def capped(most: sp.Expr, bound: sp.Expr) -> sp.Expr:
+    """The smaller of both, as written: SymPy would take long to find that it cannot compare them."""
+    return sp.Min(most, bound, evaluate=False)
+
+
 def _noise(i: sp.Expr) -> sp.Expr:
     """How far the output of phase i lies from its average: √d σ_i, at most R where outputs are projected."""
     return sp.Min(R, sp.sqrt(d) * sigmas[i])
@@ -149,11 +154,11 @@ APART = (taus[index] / (etas[index] * L * sp.sqrt(Ts[index])) - 4) / 8
 PAIRS = Cs[index] * (Cs[index] - 1) / 2 * sp.exp(-(sp.Max(0, APART) ** 2) / 2)
 REMOVED_ITERATE = sp.Piecewise((0, etas[index] * L * (Ts[index] - 1) <= taus[index]), (PAIRS, True))
 _BAD_PHASE = sp.exp(-Cs[index] / (5 * bs[index])) / 2 + REMOVED_ITERATE
-BAD_PHASES = sp.Min(1, sp.Sum(_BAD_PHASE, (index, 1, last)), evaluate=False)  # to compare with 1 takes long
+BAD_PHASES = capped(sp.S.One, sp.Sum(_BAD_PHASE, (index, 1, last)))
 """ξ of Algorithm 1: a full score halts by the tail of its noise; all pairs of averages are within τ_i by Lemma 2.3."""
 FAR = 2 * sp.exp(-m * taus[index] ** 2 / (8 * L**2))
 """P(a user is farther than τ_i/2 from the mean gradient at a point that does not depend on him), by Pinelis."""
 REMOVED_GRADIENT = sp.Piecewise((0, taus[index] >= L), (Ks[index] * OWN_USER.subs(gamma, FAR), True))
 HALTED = HALT.subs({epsilon: 8 / bs[index], K: Ks[index]}, simultaneous=True)
-BAD_STEPS = sp.Min(1, sp.Sum(Ts[index] * (REMOVED_GRADIENT + HALTED), (index, 1, last)), evaluate=False)
+BAD_STEPS = capped(sp.S.One, sp.Sum(Ts[index] * (REMOVED_GRADIENT + HALTED), (index, 1, last)))
 """ξ of Algorithm 3: all pairs are within 2τ when all users are within τ of the mean."""

@@ -19,6 +19,7 @@ from ._paper import (
     LINEAR_TIME_PROVED,
     LOG_RATIO,
     SHARE,
+    capped,
     claim,
     least_sum,
     s,
@@ -184,7 +185,7 @@ thm_b1_summed = thm_b1.as_read(
     "D²/(2η_1T_1) + Σ_{i>=2} s_{i−1}²/(2η_iT_i) + Σ η_iL²/2 + Ls_l with s_i = min(R, √d σ_i), and LD times the chance "
     "ξ that some phase halts or removes an iterate; at most LR. R is D with projected iterates, ∞ without.",
     origin="ours",
-    explicit=sp.Min(L * R, LEGS + L * D * BAD_PHASES),
+    explicit=capped(L * R, LEGS + L * D * BAD_PHASES),
     assumptions=(),
 )
 

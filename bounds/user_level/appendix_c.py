@@ -22,6 +22,7 @@ from ._paper import (
     N,
     V,
     bounded,
+    capped,
     claim,
 )
 from .section_3 import LOG_STEPS, SAMPLED_SIGMA, TWICE, regularised
@@ -219,7 +220,7 @@ thm_c3_summed = thm_c3.as_read(
     "phase i leave (∞ where it has none), and LD times the chance ξ that some step halts or removes a gradient; at "
     "most LD.",
     origin="ours",
-    explicit=sp.Min(L * D, ACCELERATED + L * D * BAD_STEPS),
+    explicit=capped(L * D, ACCELERATED + L * D * BAD_STEPS),
     assumptions=(),
 )
 SAMPLED_UNIT = 1280 * sp.sqrt(2) / 3 * sp.sqrt(TWICE * LOG_STEPS) / (epsilon * SHARE)

@@ -23,6 +23,7 @@ from ._paper import (
     N,
     V,
     bounded,
+    capped,
     claim,
     least_sum,
     r,
@@ -246,7 +247,7 @@ thm_d3_summed = thm_d3.as_read(
     origin="ours",
     quantity="excess risk",
     measures="excess risk",
-    explicit=sp.Min(L * D, ACCELERATED + L * D * BAD_STEPS + 2 * L * r),
+    explicit=capped(L * D, ACCELERATED + L * D * BAD_STEPS + 2 * L * r),
     assumptions=(),
 )
 

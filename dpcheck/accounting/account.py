@@ -80,7 +80,14 @@ class Stretch:
 
     def renyi(self, alpha: float) -> float:
         """Rényi divergence of order alpha: the sum over the parts."""
-        return math.fsum(part.renyi(alpha) for part in self.parts)
+        if alpha not in self._divergences:
+            self._divergences[alpha] = math.fsum(part.renyi(alpha) for part in self.parts)
+        return self._divergences[alpha]
+
+    @cached_property
+    def _divergences(self) -> dict[float, float]:
+        """Those computed so far: a budget and an epsilon are looked up on the same orders."""
+        return {}
 
     @cached_property
     def _orders(self) -> Array | None:

@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy  # `scipy.stats` takes a second: loaded on first use
+import scipy
 from numpy.typing import NDArray
 
 from dpcheck.accounting.composition import smallest_epsilon
 from dpcheck.accounting.conversion import check_delta, check_nonnegative
 from dpcheck.errors import InvalidInput
 from dpcheck.numerics import edge
+from dpcheck.statistics.binomial import binomial_masses, binomial_tail, binomial_up_to
 
 Array = NDArray[np.float64]
 
@@ -45,12 +46,11 @@ def copies(size: int, rows: int, tail: float = 1e-30) -> tuple[Array, float]:
     Returns:
         The probabilities of k = 0..K times, and that of more, at most `tail`.
     """
-    law = scipy.stats.binom(size, 1 / rows)
     mean = size / rows
     k = np.arange(min(size, int(mean + 40 * math.sqrt(mean)) + 500) + 1)
-    beyond = law.sf(k)
+    beyond = binomial_tail(k + 1, size, 1 / rows)
     last = int(np.argmax(beyond <= tail))
-    return np.asarray(law.pmf(k[: last + 1])), float(beyond[last])
+    return binomial_masses(k[: last + 1], size, 1 / rows), float(beyond[last])
 
 
 def mixture_renyi(alpha: float, chances: Array, divergences: Array) -> float:
@@ -284,18 +284,17 @@ def shuffle_delta(epsilon: float, epsilon0: float, n: int) -> float:
     p, clone = float(scipy.special.expit(epsilon0)), math.exp(-epsilon0)
     spread = 10 * math.sqrt((n - 1) * clone * (1 - clone)) + 60
     c = np.arange(max(0, int((n - 1) * clone - spread)), min(n - 1, int((n - 1) * clone + spread)) + 1)
-    missed = float(scipy.special.bdtr(c[0] - 1, n - 1, clone) if c[0] > 0 else 0.0)
-    missed += float(scipy.special.bdtrc(c[-1], n - 1, clone) if c[-1] < n - 1 else 0.0)
+    missed = float(binomial_up_to(c[0] - 1, n - 1, clone) + binomial_tail(c[-1] + 1, n - 1, clone))
     # P(a) = p B(a - 1) + (1 - p) B(a), Q the same with p and 1 - p swapped, B ~ Bin(c, 1/2): P > e^eps Q for large a.
     cut = (p * (1 + math.exp(epsilon)) - 1) / ((2 * p - 1) * (1 + math.exp(epsilon)))
     a = np.floor(cut * (c + 1))
-    above = np.where(a <= 0, 1.0, scipy.special.betainc(np.maximum(a, 1), c - a + 1, 0.5))  # P(B >= a)
-    at = scipy.stats.binom.pmf(a, c, 0.5)
+    above = binomial_tail(a, c, 0.5)  # P(B >= a)
+    at = binomial_masses(a, c, 0.5)
     from_cut = np.maximum(0.0, above - at)
     upper = p * above + (1 - p) * from_cut
     lower = (1 - p) * above + p * from_cut
     excess = np.maximum(0.0, upper - math.exp(epsilon) * lower)
-    return min(1.0, missed + float(scipy.stats.binom.pmf(c, n - 1, clone) @ excess))
+    return min(1.0, missed + float(binomial_masses(c, n - 1, clone) @ excess))
 
 
 def shuffle_epsilon_exact(epsilon0: float, n: int, delta: float) -> float:

@@ -6,13 +6,14 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import scipy  # `scipy.stats` takes a second: loaded on first use
+import scipy
 from numpy.typing import NDArray
 
 from dpcheck.accounting.conversion import check_delta, check_nonnegative
 from dpcheck.errors import InvalidInput
 from dpcheck.numerics import edge
 from dpcheck.privacy import gaussian_profile
+from dpcheck.statistics.binomial import binomial_masses
 
 Array = NDArray[np.float64]
 OUTCOMES = 20_000
@@ -84,7 +85,7 @@ class Composition:
         losses, weights = np.zeros(1), np.ones(1)
         for epsilon, count in _merged(pure):
             wins = np.arange(count + 1)
-            chance = scipy.stats.binom.pmf(wins, count, scipy.special.expit(epsilon))
+            chance = binomial_masses(wins, count, scipy.special.expit(epsilon))
             losses = (losses[:, None] + epsilon * (2 * wins - count)).ravel()
             weights = (weights[:, None] * chance).ravel()
         self.losses, self.weights = losses, weights

@@ -77,6 +77,35 @@ def binomial_tail(at_least: ArrayLike, trials: ArrayLike, probability: ArrayLike
     return np.where(k <= 0, 1.0, np.where(k > n, 0.0, tail))
 
 
+def binomial_up_to(at_most: ArrayLike, trials: ArrayLike, probability: ArrayLike) -> Array:
+    """P(Bin(trials, probability) <= at_most), elementwise, with the relative accuracy of `binomial_tail`."""
+    k, n, p = np.broadcast_arrays(*(np.asarray(v, dtype=float) for v in (at_most, trials, probability)))
+    inside = (k >= 0) & (k < n)
+    tail = scipy.special.betaincc(np.where(inside, k + 1, 1.0), np.where(inside, n - k, 1.0), p)
+    return np.where(k < 0, 0.0, np.where(k >= n, 1.0, tail))
+
+
+def binomial_masses(k: ArrayLike, trials: ArrayLike, probability: ArrayLike) -> Array:
+    """P(Bin(trials, probability) = k), elementwise, k whole; 0 outside of 0..trials.
+
+    Each is the difference of two tails, of those on its own side of the mean, so that small ones are no rounding.
+    """
+    k, n, p = np.broadcast_arrays(*(np.asarray(v, dtype=float) for v in (k, trials, probability)))
+    above = binomial_tail(k, n, p) - binomial_tail(k + 1, n, p)
+    return np.where(k > n * p, above, binomial_up_to(k, n, p) - binomial_up_to(k - 1, n, p))
+
+
+def binomial_quantile(chance: ArrayLike, trials: ArrayLike, probability: ArrayLike) -> Array:
+    """The least k with P(Bin(trials, probability) <= k) >= chance, elementwise."""
+    q, n, p = np.broadcast_arrays(*(np.asarray(v, dtype=float) for v in (chance, trials, probability)))
+    low, high = np.full(q.shape, -1.0), n.copy()
+    while (high - low > 1).any():
+        middle = np.floor((low + high) / 2)
+        enough = binomial_up_to(middle, n, p) >= q
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    return high
+
+
 def epsilon_lower_conditional(right: ArrayLike, wrong: ArrayLike, failure_probability: float = 0.05) -> Array:
     """Lower bound on the epsilon of pure DP from right and wrong guesses; 0 when there is no evidence.
 

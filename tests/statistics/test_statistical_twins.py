@@ -299,3 +299,15 @@ def test_block_means_by_a_loop():
 
 
 # -- slopes ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("trials", "chance"), [(10, 0.3), (1000, 0.001), (10**6, 1e-6), (5, 0.5)])
+def test_binomial_masses_and_quantiles_are_those_of_scipy(trials, chance):
+    far = 12 * np.sqrt(trials * chance * (1 - chance))
+    k = np.unique(np.round(np.clip(trials * chance + np.linspace(-far, far, 101), -1, trials + 1)))
+    masses, expected = binomial.binomial_masses(k, trials, chance), stats.binom.pmf(k, trials, chance)
+    np.testing.assert_allclose(masses, expected, rtol=1e-9, atol=1e-290)
+    asked = np.concatenate([np.geomspace(1e-30, 1e-3, 20), np.linspace(0.013, 0.991, 37)])
+    np.testing.assert_array_equal(
+        binomial.binomial_quantile(asked, trials, chance), stats.binom.ppf(asked, trials, chance)
+    )

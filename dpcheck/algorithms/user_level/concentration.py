@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy  # `scipy.stats` takes a second: loaded on first use
+import scipy
 
 from dpcheck.errors import InvalidInput
 from dpcheck.interfaces import Array, procedure
+from dpcheck.statistics.binomial import binomial_quantile, binomial_tail
 
 BLOCK = 2**22
 """Distances computed at once."""
@@ -141,7 +142,7 @@ def certified_movement(
 def _most_changed(count: int, chance: float) -> int:
     """The least b with P(Binomial(C - 1, 6/C) > b) <= chance."""
     b = np.arange(min(count, MOST))
-    enough = scipy.stats.binom.sf(b, float(count - 1), min(1.0, 6 / count)) <= chance
+    enough = binomial_tail(b + 1, count - 1, min(1.0, 6 / count)) <= chance
     return int(np.argmax(enough)) if enough.any() else count
 
 
@@ -150,7 +151,7 @@ def _fewest_in_core(count: int, core: float, chance: float) -> float:
     """A point with `core` C neighbours: they all count as many within the doubled radius, one fewer after a change."""
     members = math.ceil(core * count - 1e-9) - 1
     p = min(1.0, 6 * (core * count - 1) / count - 3)
-    return float(scipy.stats.binom.ppf(chance, members, p)) if members > 0 and p > 0 else 0.0
+    return float(binomial_quantile(chance, members, p)) if members > 0 and p > 0 else 0.0
 
 
 def _fewest_on_average(count: int, core: float, chance: float) -> float:
