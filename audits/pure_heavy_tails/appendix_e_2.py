@@ -360,7 +360,7 @@ def smoothed(k: float) -> SmoothedEMPGM:
 
 @scaling(
     "pure_heavy_tails/thm-e-5", variable="n", part="private", family=SPIKES, mutants=WRONG,
-    engine=by_size(OnTheLine(on_a_net, 3000, 1 - DELTA), OnTheLine(on_a_net, 12_000, 1 - DELTA)),
+    engine=by_size(OnTheLine(on_a_net, 2000, 1 - DELTA), OnTheLine(on_a_net, 12_000, 1 - DELTA)),
     series={"case": by_size(LITTLE[:1], LITTLE)},
     sizes=by_size(powers(2, range(44, 63, 9)), powers(2, range(53, 63, 3))),
 )  # fmt: skip

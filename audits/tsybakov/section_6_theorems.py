@@ -307,10 +307,7 @@ def placed_calls_risk(*, n: int, steepness: float) -> Instance:
     return placed_calls(n, steepness, CLASS)
 
 
-@GROWING(
-    variable="lambda", sizes=powers(2, range(-12, -5, 3)), engine=Simulated(ends_of_batches, 4800),
-    mutants=WRONG_LAST_LEVELS,
-)  # fmt: skip
+@GROWING(variable="lambda", sizes=powers(2, range(-12, -5, 3)), engine=Simulated(ends_of_batches, 4800))
 def placed_calls_risk_in_the_growth(*, steepness: float, **growth: float) -> Instance:
     """The same in the growth constant, at 2^100 records: -1."""
     return placed_calls(2**100, steepness, growth["lambda"])
