@@ -40,7 +40,7 @@ def order_of(label: str) -> sp.Expr:
     """The O-form of a claim. Raises `InvalidInput` where it has none."""
     order = claim(label).order
     if order is None:
-        raise InvalidInput(f"{label} has no O-form; see `dpcheck show {label}`")
+        raise InvalidInput(f"{label} has no O-form to measure; give its claim `order=`, or see `dpcheck show {label}`")
     return order
 
 

@@ -1,4 +1,4 @@
-"""The checks: privacy exactly and by sampling, risk with its constants."""
+"""The checks: privacy exactly and by sampling, risk with its constants, and its rate."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from dpcheck.engine.statements import stated
 from dpcheck.geometry import Interval
 from dpcheck.harness import privacy, risk
 from dpcheck.harness.losses import compose
-from dpcheck.interfaces import Array, Rng
+from dpcheck.harness.scaling import Axis, Drawn, Family, Instance, scaling
+from dpcheck.interfaces import Array, Problem, Rng
 from dpcheck.running import Fixed
 from dpcheck.verdicts import Verdict
 from dpcheck.workloads import QuadraticMean
@@ -50,3 +51,19 @@ def within_the_bound(context: Context, n: int) -> Verdict:
     values = risk.excess_risks(NoisyMean(), WORK, problem, n, context.scale(10_000, 100_000), context.seed, *key)
     bound = stated(context.label, D=2.0, n=n, epsilon=1.0)
     return risk.expectation(values, bound, context.failure_probability, seed=context.seed, x=n)
+
+
+def louder(one: Instance) -> Instance:
+    """A wrong schedule: noise that falls with the root of n only."""
+    return one.running(NoisyMean(noise_dial=one.n**0.5))
+
+
+@scaling(
+    "my_paper/thm-2", variable="n", part="private", sizes=[10**12, 10**15, 10**18], since="standard",
+    family=Family.of(mean=Axis((0.0, 0.5, 1.0), closed=(True, True))), engine=Drawn(1_500),
+    mutants={"noise of the order n^(-1/2)": louder},
+)  # fmt: skip
+def private_risk_in_n(*, n: int, mean: float) -> Instance:
+    """The worst risk over signs of every mean, at an ε so small that the noise leads: -2 in n."""
+    work = QuadraticMean(np.ones(1), np.full(1, mean), Interval(-1.0, 1.0), 1.0)
+    return Instance(NoisyMean(), work, Problem.of(work, dp.PureDP(1e-10)), n, {"D": 2.0, "n": n, "epsilon": 1e-10})

@@ -27,6 +27,7 @@ risk = PAPER.claim(
     relation="<=",
     quantity="excess risk",
     measures="excess risk",
+    order=D**2 / n + D**2 / (n * epsilon) ** 2,
     explicit=D**2 / (8 * n) + D**2 / (n * epsilon) ** 2,
     about=("my_paper/alg-1",),
 )
