@@ -26,11 +26,10 @@ from typing import Any, Literal
 
 import sympy as sp
 
-from dpcheck.algebra import Side, Where, built, short, tidy, under
+from dpcheck.algebra import Side, Where, built, equality, inequality, resolution, short, tidy, under
 from dpcheck.asymptotics import Order, Ray, Regime, Undecided, at_most
 from dpcheck.asymptotics.optima import least_order
 from dpcheck.claims import Claim, Relation
-from dpcheck.decided import decided, equality, inequality, resolution
 from dpcheck.errors import CollectionError, DpcheckError, InvalidInput, UnknownLabel
 from dpcheck.labels import split_label
 from dpcheck.verdicts import Outcome, Verdict, consistent, differs, holds, undecided
@@ -355,7 +354,6 @@ class Proof:
         split_label(label)
         return self.claims.get(label)
 
-    @decided
     def _compared(
         self, smaller: Any, larger: Any, regime: Regime | None = None, *, both: bool = True
     ) -> tuple[Standing, str]:
@@ -371,7 +369,6 @@ class Proof:
             return "follows", ""
         return "follows", "of smaller order at some exponents" if isinstance(below, Ray) else "the same order"
 
-    @decided
     def _optimality(
         self, bound: Any, value: sp.Expr, choice: Where, better: Where | None, limits: Sequence[Any], regime: Regime
     ) -> tuple[Standing, str]:

@@ -89,6 +89,35 @@ def escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
+def stated(left: Any, signs: tuple[str, str], right: Any) -> tuple[str, str]:
+    """`left sign right` as LaTeX for Markdown and as a displayed `<math>`; words, or nothing, may stand on the left.
+
+    Args:
+        signs: of the relation, in LaTeX and in Unicode.
+    """
+    sign = f"<mo>{escaped(signs[1])}</mo>{mathml(right)}"
+    if isinstance(left, sp.Basic):
+        shown, start = f"{latex(left)} {signs[0]} {latex(right)}", mathml(left)
+    else:
+        words = _words(left)
+        shown = f"{words} \\ {signs[0]} {latex(right)}" if words else f"{signs[0]} {latex(right)}"
+        start = f"<mtext>{escaped(left)}&#160;</mtext>" if left else ""
+    return markdown(shown), f'<math display="block">{start}{sign}</math>'
+
+
+_SCRIPTS = re.compile(r"(\w(?:[_^](?:\{[^_^{}]+\}|[\w+−]+?(?![\w+−])))+|[|<>])")
+
+
+def _words(quantity: str) -> str:
+    r"""Words as \text, `W_0` and `R^sco` between them as mathematics; "" when other signs of TeX stand in the way."""
+    parts = _SCRIPTS.split(quantity)
+    if not quantity or any(re.search(r"[\\{}$&#^_%~`]", words) for words in parts[::2]):
+        return ""
+    scripts = [re.sub(r"([_^])\{?([^_^{}]+)\}?", r"\1{\2}", part) for part in parts[1::2]]
+    texts = [rf"\text{{{words}}}" if words else "" for words in parts[::2]]
+    return "".join(text + script for text, script in zip(texts, [*scripts, ""], strict=True))
+
+
 class _Pretty(PrettyPrinter):  # type: ignore[misc]
     """SymPy draws the arguments of Min and Max as code."""
 

@@ -265,8 +265,8 @@ def _derivation(catalogue: Index, claim: ClaimCard, edge: int) -> list[str]:
         lead = f"  {MARKS[step.standing]} {number:>2}  "
         text = step.text + (f" [{step.detail}]" if step.detail else "")
         lines += textwrap.wrap(text, edge, initial_indent=lead, subsequent_indent=" " * len(lead))
-        for line, _ in step.formulas:
-            lines += textwrap.wrap(line, edge, initial_indent=" " * 10, subsequent_indent=" " * 12)
+        for formula in step.formulas:
+            lines += textwrap.wrap(formula.inline, edge, initial_indent=" " * 10, subsequent_indent=" " * 12)
     used = [standing for standing in MARKS if any(step.standing == standing for step in steps.steps)]
     words = {
         "follows": "executed",
@@ -408,7 +408,12 @@ def _steps(catalogue: Index, claim: ClaimCard) -> list[dict[str, Any]] | None:
     if steps is None:
         return None
     return [
-        {"text": s.text, "standing": s.standing, "formulas": [text for _, text in s.formulas], "detail": s.detail}
+        {
+            "text": s.text,
+            "standing": s.standing,
+            "formulas": [formula.text for formula in s.formulas],
+            "detail": s.detail,
+        }
         for s in steps.steps
     ]
 

@@ -426,7 +426,6 @@ def report_command(
     catalogue = catalogue_of(root, also)
     if unknown := [key for key in only if key not in catalogue.papers]:
         raise UnknownLabel(unknown[0], catalogue.papers)
-    catalogue.executions.recalled = True
     catalogue = narrowed(catalogue, set(only) or catalogue.papers.keys() - catalogue.guests)
     if not catalogue.claims:
         complain(f"nothing to report: no claim in {catalogue.root}")

@@ -11,7 +11,7 @@ from dpcheck.verdicts import Outcome
 if TYPE_CHECKING:
     from dpcheck.checks import Check
     from dpcheck.claims import Claim
-    from dpcheck.derivations import ExecutedDerivation
+    from dpcheck.derivations import ExecutedDerivation, Formula
 
 
 @dataclass(frozen=True)
@@ -144,37 +144,59 @@ class CheckCard:
 
 
 @dataclass(frozen=True)
+class FormulaCard:
+    """A line of a derivation: in one line of Unicode, as Python writes it, in LaTeX for Markdown, and as `<math>`."""
+
+    inline: str
+    text: str
+    latex: str
+    mathml: str
+
+    @classmethod
+    def of(cls, formula: Formula) -> FormulaCard:
+        from dpcheck.printing import inline, stated
+
+        left = formula.left if isinstance(formula.left, str) else inline(formula.left)
+        line = f"{left} {formula.unicode_sign} {inline(formula.right)}".strip()
+        signs = (formula.latex_sign, formula.unicode_sign)
+        return cls(line, str(formula), *stated(formula.left, signs, formula.right))
+
+
+@dataclass(frozen=True)
 class StepCard:
-    """A step of a derivation; its formulas in one line of Unicode, and as Python writes them."""
+    """A step of a derivation."""
 
     text: str
     standing: str
-    formulas: tuple[tuple[str, str], ...]
+    formulas: tuple[FormulaCard, ...]
     detail: str
 
 
 @dataclass(frozen=True)
 class TranscriptCard:
-    """An executed derivation."""
+    """An executed derivation; `complete`: nothing fails or is left open, and what it is of is reached."""
 
+    label: str
     about: str
     counted: str
+    complete: bool
     steps: tuple[StepCard, ...]
 
     @classmethod
     def of(cls, transcript: ExecutedDerivation) -> TranscriptCard:
-        from dpcheck.printing import inline
-
-        steps = []
-        for step in transcript.steps:
-            formulas = []
-            for formula in step.formulas:
-                left = formula.left if isinstance(formula.left, str) else inline(formula.left)
-                formulas.append((f"{left} {formula.unicode_sign} {inline(formula.right)}".strip(), str(formula)))
-            steps.append(StepCard(step.text, step.standing, tuple(formulas), step.detail))
-        return cls(transcript.about, transcript.counted, tuple(steps))
+        steps = (
+            StepCard(step.text, step.standing, tuple(map(FormulaCard.of, step.formulas)), step.detail)
+            for step in transcript.steps
+        )
+        return cls(transcript.label, transcript.about, transcript.counted, transcript.complete, tuple(steps))
 
     @classmethod
-    def read(cls, plain: Mapping[str, Any]) -> TranscriptCard:
-        steps = ({**step, "formulas": tuple((s, t) for s, t in step["formulas"])} for step in plain["steps"])
-        return cls(plain["about"], plain["counted"], tuple(StepCard(**step) for step in steps))
+    def read(cls, plain: Any) -> TranscriptCard | None:
+        """What `asdict` made of one; None for anything else."""
+        try:
+            steps = (
+                {**step, "formulas": tuple(FormulaCard(**one) for one in step["formulas"])} for step in plain["steps"]
+            )
+            return cls(**{**plain, "steps": tuple(StepCard(**step) for step in steps)})
+        except (TypeError, KeyError):
+            return None

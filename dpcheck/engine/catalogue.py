@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dpcheck.checks import Check, Unchecked
     from dpcheck.claims import Claim, Paper
     from dpcheck.derivations import Derivation, ExecutedDerivation, Finding, Underived
+    from dpcheck.engine.cards import TranscriptCard
     from dpcheck.interfaces import Algorithm
     from dpcheck.mutants import Mutant, Seeded
     from dpcheck.panels import Contest, Panel, Size
@@ -67,7 +68,6 @@ class Catalogue(Shelves["Claim", "Check"]):
     kept: Kept | None = None
     _borrowed: set[str] = field(default_factory=set)
     executions: Executions = field(default_factory=Executions)
-    _transcripts: dict[str, ExecutedDerivation] = field(default_factory=dict)
     _deriving: dict[str, list[Path]] = field(default_factory=dict)
     """Statement -> the files of its derivations, of those that were asked for."""
     _order: dict[Path, int] = field(default_factory=dict)
@@ -81,14 +81,19 @@ class Catalogue(Shelves["Claim", "Check"]):
 
     def transcript(self, label: str) -> ExecutedDerivation | None:
         """The executed derivation of a statement (of a reading, when the label names one that has its own), if any."""
+        first = self._first(label)
+        return None if first is None else self.executions.of(first, self)
+
+    def card(self, label: str) -> TranscriptCard | None:
+        """That derivation as it is shown, if any: executed before, under the same sources, or now."""
+        first = self._first(label)
+        return None if first is None else self.executions.card(first, self)
+
+    def _first(self, label: str) -> Derivation | None:
         first = next(iter(self.derivations_of(label)), None)
-        if first is None or not all(
-            label in self.claims for label in first.labels
-        ):  # a derivation of nothing is among the errors
-            return None
-        if first.label not in self._transcripts:
-            self._transcripts[first.label] = self.executions.of(first, self)
-        return self._transcripts[first.label]
+        if first is None or not all(name in self.claims for name in first.labels):
+            return None  # a derivation of nothing is among the errors
+        return first
 
     def derivations_of(self, label: str) -> list[Derivation]:
         """Those that conclude a reading, else those of the printed one, else those of any reading of its statement."""

@@ -1,14 +1,16 @@
-"""Derivations executed: for a check anew, for the report by what their checks decided, kept under the same sources."""
+"""Derivations executed: a check does so anew; what it found is kept, in print, for whoever shows the same sources."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import functools
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
-from dpcheck.decided import Answer, noted, readable
 from dpcheck.engine import memo
+from dpcheck.engine.cards import TranscriptCard
 from dpcheck.engine.derived_checks import NAME
 from dpcheck.engine.shelf import Asked
+from dpcheck.engine.sources import Snapshot
 
 if TYPE_CHECKING:
     from dpcheck.derivations import Derivation, ExecutedDerivation
@@ -17,35 +19,53 @@ if TYPE_CHECKING:
 
 @dataclass
 class Executions:
-    """What the derivations of a catalogue decided.
+    """The derivations of a catalogue that were executed, and those that were shown, by the id of their check."""
 
-    Attributes:
-        recalled: whether a decision that was kept is believed: to show a proof beside the verdict of its check, which
-            rests on the same sources. A check never does.
-    """
-
-    recalled: bool = False
-    _decisions: dict[str, list[Answer]] = field(default_factory=dict)
+    _made: dict[str, ExecutedDerivation] = field(default_factory=dict)
+    _cards: dict[str, TranscriptCard] = field(default_factory=dict)
     _sources: dict[str, str] = field(default_factory=dict)
 
     def of(self, derivation: Derivation, catalogue: Catalogue) -> ExecutedDerivation:
-        known: list[Answer] = []
-        id = f"{derivation.label}::{NAME}"
-        if self.recalled and id in catalogue.checks:
-            if id not in self._sources:  # of all derivations at once: the sources are read once
-                ids = {id, *(each for each in catalogue.checks if each.endswith(f"::{NAME}"))}
-                self._sources |= catalogue.fingerprints(ids)
-            known = readable(memo.read("decisions", *_key(id, self._sources[id])))
-        with noted(known) as decisions:
-            found = derivation.run(Asked(catalogue.claims))
-        self._decisions[id] = decisions
-        return found
+        id = _id(derivation)
+        if id not in self._made:
+            self._made[id] = derivation.run(Asked(catalogue.claims))
+        return self._made[id]
+
+    def card(self, derivation: Derivation, catalogue: Catalogue) -> TranscriptCard:
+        """What is shown of it: kept under the same sources as the verdict beside it, or executed here, and kept."""
+        id = _id(derivation)
+        if id not in self._cards:
+            self._cards[id] = self._shown(id, derivation, catalogue)
+        return self._cards[id]
+
+    def _shown(self, id: str, derivation: Derivation, catalogue: Catalogue) -> TranscriptCard:
+        if id not in catalogue.checks:
+            return TranscriptCard.of(self.of(derivation, catalogue))
+        if id not in self._sources:  # of all derivations at once: the sources are read once
+            made = {each for each in catalogue.checks if each.endswith(f"::{NAME}")}
+            self._sources |= catalogue.fingerprints({id, *made})
+        kept = TranscriptCard.read(memo.read("transcript", *_key(id, self._sources[id])))
+        if kept is None:
+            self.of(derivation, catalogue)
+            self.keep(id, self._sources[id])
+        return kept or TranscriptCard.of(self._made[id])
 
     def keep(self, id: str, sources: str) -> None:
-        """Keeps what the check of a derivation, just computed from these sources, decided; of another check nothing."""
-        if id in self._decisions:
-            memo.write(self._decisions[id], "decisions", *_key(id, sources))
+        """Keeps what the check of a derivation, just computed from these sources, found; of another check nothing."""
+        if id in self._made:
+            memo.write(asdict(TranscriptCard.of(self._made[id])), "transcript", *_key(id, sources))
 
 
-def _key(id: str, sources: str) -> tuple[str, str, str]:
-    return id, sources, memo.versions()
+def _id(derivation: Derivation) -> str:
+    return f"{derivation.label}::{NAME}"
+
+
+def _key(id: str, sources: str) -> tuple[str, ...]:
+    return id, sources, _printed(), memo.versions()
+
+
+@functools.cache
+def _printed() -> str:
+    """Fingerprint of what draws formulas, which is no part of what a check rests on."""
+    here = Snapshot()
+    return memo.digest(sorted(here.of_modules("dpcheck.printing") | here.of_modules("dpcheck.engine.cards")))

@@ -76,7 +76,7 @@ class Index(Shelves[ClaimCard, CheckCard]):
         if name is None:
             return None
         key = self._of_derivation(name)
-        kept = memo.read("transcript", name, *key)
+        kept = TranscriptCard.read(memo.read("transcript", name, *key))
         if kept is None:
             from dpcheck.engine import catalogue
 
@@ -84,9 +84,9 @@ class Index(Shelves[ClaimCard, CheckCard]):
                 steps = self._lazily.transcript(name)
             if steps is None:
                 return None
-            kept = asdict(TranscriptCard.of(steps))
-            memo.write(kept, "transcript", name, *key)
-        return TranscriptCard.read(kept)
+            kept = TranscriptCard.of(steps)
+            memo.write(asdict(kept), "transcript", name, *key)
+        return kept
 
     def _of_derivation(self, name: str) -> tuple[str, str]:
         """On what a transcript depends: what its file imports, and the files of the claims that these name."""

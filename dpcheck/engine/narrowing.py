@@ -39,6 +39,6 @@ def narrowed(catalogue: Catalogue, papers: Collection[str]) -> Catalogue:
         _deriving={},
     )
     for label in few.derivations:
-        catalogue.transcript(label)  # kept in a table that both share
+        catalogue.card(label)  # kept in a table that both share
     few.__dict__["algorithms"] = of(catalogue.algorithms)
     return few

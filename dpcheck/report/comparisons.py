@@ -141,7 +141,7 @@ def _between(contest: Contest, by_check: Mapping[str, Record]) -> str:
 
 
 def _finding(catalogue: Catalogue, finding: Finding, by_check: Mapping[str, Record]) -> FindingView:
-    steps = catalogue.transcript(finding.label)
+    steps = catalogue.card(finding.label)
     checks = [check.id for check in catalogue.checks.values() if check.label == finding.label]
     outcomes = [by_check[id].verdict.outcome.value if id in by_check else "not run" for id in checks]
     paper, _, item = finding.label.partition("/")

@@ -137,7 +137,7 @@ def _statement(shown: _Shown, label: str, labels: Collection[str]) -> StatementP
     title = claims[0].title if claims else _title(label)
     links = _links([home for name in sorted(labels) for home in _homes(catalogue, name)], catalogue.root, shown.out)
     reason = next((catalogue.underived[name].reason for name in shown.underived.get(label, ())), "")
-    derived = (catalogue.transcript(name) for name in sorted(shown.derived.get(label, ())))
+    derived = (catalogue.card(name) for name in sorted(shown.derived.get(label, ())))
     return StatementPage(label, title, readings, links, tuple(t for t in derived if t is not None), reason)
 
 

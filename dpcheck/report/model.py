@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from dpcheck.checks import RUN_FAILURE_PROBABILITY, Check
 from dpcheck.claims import Claim, Grade
-from dpcheck.derivations import ExecutedDerivation
+from dpcheck.engine.cards import TranscriptCard
 from dpcheck.engine.records import Record
 from dpcheck.harness import budget
 from dpcheck.harness.scaling import RatePair
@@ -293,7 +293,7 @@ class StatementPage:
     title: str
     readings: tuple[Reading, ...]
     links: tuple[SourceLink, ...]
-    derivations: tuple[ExecutedDerivation, ...] = ()
+    derivations: tuple[TranscriptCard, ...] = ()
     underived: str = ""
     """Why there is no derivation, where that is said."""
 

@@ -9,7 +9,7 @@ import jinja2
 import sympy as sp
 
 from dpcheck.claims import Claim
-from dpcheck.derivations import Step
+from dpcheck.engine.cards import StepCard
 from dpcheck.report import mathematics, scaling, tables
 from dpcheck.report.model import CheckedReading, PaperView, Reading, Report, SourceLink
 
@@ -84,7 +84,6 @@ def create_environment(kind: str, escape: Callable[[str], Any]) -> jinja2.Enviro
         "words": lambda name: name.replace("-", " "),
         "formulas": mathematics.formulas,
         "assumptions": mathematics.assumptions,
-        "line": mathematics.line,
         "standing": standing,
         "about": about,
         "shortened": shortened,
@@ -151,7 +150,7 @@ def why_unchecked(reading: Reading) -> str:
     return "No check, and no reason is given for having none."
 
 
-def standing(step: Step) -> str:
+def standing(step: StepCard) -> str:
     """How a step of a derivation stands, in words."""
     return {
         "follows": "executed",
