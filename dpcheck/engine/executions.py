@@ -46,9 +46,9 @@ class Executions:
             self._sources |= catalogue.fingerprints({id, *made})
         kept = TranscriptCard.read(memo.read("transcript", *_key(id, self._sources[id])))
         if kept is None:
-            self.of(derivation, catalogue)
-            self.keep(id, self._sources[id])
-        return kept or TranscriptCard.of(self._made[id])
+            kept = TranscriptCard.of(self.of(derivation, catalogue))
+            memo.write(asdict(kept), "transcript", *_key(id, self._sources[id]))
+        return kept
 
     def keep(self, id: str, sources: str) -> None:
         """Keeps what the check of a derivation, just computed from these sources, found; of another check nothing."""
