@@ -102,6 +102,12 @@ def run_command(
 
     part = _part(shard)
     computing = _backend(workers, timeout, memory, backend, scheduler)
+    for argument in what:
+        if Path(argument).suffix[1:].isalpha() and not Path(argument).exists() and "::" not in argument:
+            raise InvalidInput(
+                f"there is no file {argument!r}; `dpcheck run` takes Python files and folders of checks, labels such "
+                "as l1_geometry/thm-4, and papers: `dpcheck list` shows them"
+            )
     given = (*also, *(argument for argument in what if Path(argument).exists()))
     named = list({Path(path).resolve(): path for path in given}.values())
     catalogue = catalogue_of(root, named) if named or not what else lazily(root)

@@ -116,7 +116,7 @@ def test_a_plan(here: Path, cli: Cli) -> None:
         (("--outputs", "both.npz", "--epsilon", "1", "--guesses", "9"), "--guesses does not go with --outputs"),
         (("--outputs", "x.npy", "--epsilon", "1"), "x.npy holds one array; give two .npy files"),
         (("--outputs", "x.npy", "x.npy", "--epsilon", "1"), "x and y hold the same outputs row for row"),
-        (("--outputs", "x.npy", "y.npy", "x.npy", "--epsilon", "1"), "one file of both samples or a file of each, got 3"),
+        (("--outputs", "x.npy", "y.npy", "x.npy", "--epsilon", "1"), "both samples or a file of each, got 3"),
         (("--outputs", "none.npz", "--epsilon", "1"), "cannot read none.npz"),
         (("--outputs", "scores.npz", "--one-run", "--mu", "1", "--halts"), "--halts does not go with --one-run"),
         (("--epsilon", "1"), "name one mechanism as FILE:MECHANISM, or files by --outputs; got 0"),
