@@ -83,7 +83,7 @@ def scaling_command(
         asked = f" in {variable}" if variable else ""
         complain(
             f"no exponent{asked} is measured of {' '.join(what) or 'anything'}: no check of it is a row of `@scaling`; "
-            'section "A rate" of docs/paper.md says how to write one, and `dpcheck scaling --pairs` what is measured'
+            "CONTRIBUTING.md, section 'Add an audit', says how to write one, and --pairs lists what is measured"
         )
         finish(catalogue, Exit.NOTHING)
     with Store(Path(store) if store else catalogue.layout.store) as opened:
