@@ -97,6 +97,7 @@ def run_command(
     sources is computed again.
     """
     from dpcheck.cli.progress import progress
+    from dpcheck.engine.fetching import refuse_unknown
     from dpcheck.engine.run import CheckRunner
     from dpcheck.engine.store import Store
 
@@ -111,6 +112,9 @@ def run_command(
     given = (*also, *(argument for argument in what if Path(argument).exists()))
     named = list({Path(path).resolve(): path for path in given}.values())
     catalogue = catalogue_of(root, named) if named or not what else lazily(root)
+    for argument in what if not named else ():
+        if argument.count("/") == 1 and "::" not in argument and not argument.endswith(("/", ".py")):
+            refuse_unknown(catalogue, argument)
     checks = catalogue.select(what)
     if what and not named:
         catalogue.conform(checks)
