@@ -320,6 +320,11 @@ def merge_command(
         code = Exit.EXPECTED
         for size, seed, ids in opened.runs():
             checks = [check for check in catalogue.checks.values() if check.id in ids]
+            if strange := sorted(set(ids) - {check.id for check in checks}):
+                complain(
+                    f"{count(len(strange), 'check')} of these stores, such as {strange[0]}, are of no paper here and "
+                    "not concluded; --also FOLDER names a paper of your own"
+                )
             result = CheckRunner(catalogue, checks, opened, size=cast("Size", size), seed=seed).run(compute=False)
             if result.records or result.failures or result.waiting:
                 click.echo(f"{size}, seed {seed}")
