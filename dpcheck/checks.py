@@ -136,7 +136,8 @@ class Context:
             mechanism: `mechanism(data, rng, trials)` -> one output a trial; see `dp.vectorize`.
             data, neighbour: the pair.
             claim: the guarantee, such as `dp.PureDP(1.0)`.
-            must_detect: true epsilon that the audit has to be able to refute with 95 % power; else it is undecided.
+            must_detect: true epsilon, above the claimed one, that the audit has to be able to refute with 95 % power;
+                else it is undecided.
             options: further arguments of `dp.audit`, in place of what the check gives: its label, a seed of its cell,
                 the failure probability of its cell, and 20,000, 100,000 or 1,000,000 trials by size.
 
@@ -149,12 +150,12 @@ class Context:
             "failure_probability": self.failure_probability,
             "trials": self.scale(20_000, 100_000, 1_000_000),
         }
+        importlib.import_module("dpcheck.auditing.inputs").check_must_detect(must_detect, claim)
         audit = importlib.import_module("dpcheck.auditing.audit").audit
         result = audit(mechanism, data, neighbour, claim, **given | options)
         verdict: Verdict = result.verdict()
-        weak = must_detect is not None and not result.detectable_epsilon <= must_detect
-        if weak and verdict.outcome is Outcome.CONSISTENT:
-            reason = f"nothing is shown at ε = {must_detect:g}: {verdict.reason}; take more trials"
+        if verdict.outcome is Outcome.CONSISTENT and (lacks := result.lacks(must_detect)):
+            reason = f"nothing is shown at ε = {must_detect:g}: {verdict.reason}; {lacks}"
             return replace(verdict, outcome=Outcome.UNDECIDED, reason=reason)
         return verdict
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import abc
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
+from dpcheck.errors import MechanismError
 from dpcheck.problems import Array, BudgetRange, Constants, Data, Family, Problem, Rng, Sample, Workload, require_budget
 from dpcheck.running import Run
 from dpcheck.schedules import (
@@ -122,10 +125,27 @@ class Algorithm(abc.ABC, Generic[P]):
         return require_budget(problem, self.label, self.budgets)
 
     def fit(self, workload: Workload, data: Data, problem: Problem, *, rng: Rng, trials: int) -> Array:
-        """Plans and runs from the projection of the origin; the release of every trial, (trials, d)."""
+        """Plans and runs from the projection of the origin; the release of every trial, (trials, d).
+
+        Raises:
+            MechanismError: `execute` returned another shape.
+        """
         schedule = self.schedule(problem, data.n)
         start = workload.project(np.zeros((1, problem.constants.d)))
-        return self.execute(Run(schedule, trials, rng), workload, data, start)
+        released = self.execute(Run(schedule, trials, rng), workload, data, start)
+        expected = (trials, *start.shape[1:])
+        if np.shape(released) != expected:
+            raise MechanismError(
+                f"`execute` of {self.label} ({_place(self.execute)}) returned shape {np.shape(released)}, expected "
+                f"{expected}: a point for each of trials={trials}, of as many numbers as the start has"
+            )
+        return released
+
+
+def _place(method: Any) -> str:
+    """File and line of a method, as somebody would look for it."""
+    code = getattr(inspect.unwrap(method), "__code__", None)
+    return "it has no source" if code is None else f"{Path(code.co_filename).name}:{code.co_firstlineno}"
 
 
 F = TypeVar("F", bound=Callable[..., Any])

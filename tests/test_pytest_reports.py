@@ -207,6 +207,8 @@ def test_moves():
     ran.stdout.fnmatch_lines(
         ["E *InvalidInput: data and neighbour are identical*", "E *nothing is shown at ε = 1.01:*"]
     )
+    ran.stdout.fnmatch_lines(["NO POWER *test_weak: laplace *; not enough for what the test must detect"])
+    ran.stdout.fnmatch_lines(["2 refuted · 1 consistent (1 without the power that was asked for); seconds *"])
 
 
 def test_checks_that_cannot_be_collected_or_raise_fail(pytester):

@@ -26,7 +26,7 @@ from dpcheck.auditing.identity import check_same, identity
 from dpcheck.auditing.inputs import Pair, check_settings, describe_pair
 from dpcheck.auditing.mechanisms import Encoder, Mechanism, mechanism_name
 from dpcheck.auditing.premise import SHARE, Premise, events
-from dpcheck.auditing.result import AuditResult
+from dpcheck.auditing.result import ALIKE, CONSTANT, AuditResult
 from dpcheck.auditing.runner import Runner, block_size
 from dpcheck.auditing.stages import Stage, epsilon_lower
 from dpcheck.auditing.visible import what_was_visible
@@ -142,6 +142,7 @@ def audit(
         premise = _premise(plan, seed, failure_probability)
         found = plans.count(runner, held, plan, samples, claim, shares["bound"], premise, seed)
         premise.check()
+        premise.broken = premise.broken or runner.elsewhere()
         return _conclude(
             runner,
             found.plan,
@@ -214,6 +215,10 @@ def _conclude(
     reach, judged = (level, stages) if state is None else (state.level_of_the_last_look(), state.bound.stages)
     guesses = round(sum(stage.worth() for stage in judged))
     visible = what_was_visible(guesses, tested, claimed, delta, reach, alpha, looks=state.looks if state else 1)
+    constant = premise.constant and np.count_nonzero(counts.sum(axis=1)) == 1
+    if constant or names == ALIKE:  # what is guessed whatever comes out could refute nothing, however often
+        visible = replace(visible, detectable=math.inf, detectable_half=math.inf)
+        names = CONSTANT if constant else names
     unrefuted = Outcome.CONSISTENT if math.isfinite(visible.detectable) else Outcome.UNDECIDED
     if premise.broken:
         # Nothing is certified of runs that are not independent.
@@ -317,6 +322,7 @@ def _anytime(
 
     proceed(state, plan.cells, draw, samples - 2 * learned, runner.chunk, stop)
     premise.check(anytime=True)
+    premise.broken = premise.broken or runner.elsewhere()
     counts = state.counts - taught
     if isinstance(claim, ApproxDP):
         # No rule saw the inputs of the trials that it guessed: that is what a witness may rest on.
@@ -357,7 +363,7 @@ def scores_in_words(plan: plans.Plan, runner: Runner) -> str:
         for sign in (1, -1)
     )
     if not rules.halts_seen(plan.cells) and {there, back} == {"never", f"any {name}"}:
-        return "every output alike"
+        return ALIKE
     if back == "never":
         return there
     return f"back: {back}" if there == "never" else f"{there}; back: {back}"

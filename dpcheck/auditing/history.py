@@ -40,7 +40,7 @@ def state(
 
     Returns:
         A finding: *critical* where an answer tells an earlier input or repeats noise, *theoretical* where answers
-        depend on the calls before, but were not seen to tell what these held.
+        depend on the calls before, but were not seen to tell what these held, or are drawn from a global generator.
     """
     runner = Runner(mechanism, (data, neighbour), seed, Encoder(mechanism_name(mechanism), halts=halts), trials)
     cold = runner.outputs(0, trials, "state", "asked").matrix
@@ -60,6 +60,9 @@ def state(
     if pair:
         grade, detail = pair
         return replace(blank, found=True, grade="critical" if grade else "theoretical", detail=detail)
+    detail = runner.elsewhere()
+    if detail:
+        return replace(blank, found=True, detail=detail)
     detail = blank.detail
     if not _same(answers[0], answers[1]):
         detail = "it draws from something else than its generator, so that no question can be asked twice"

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.errors import InvalidInput
-from dpcheck.privacy import Guarantee, changed_records
+from dpcheck.privacy import ApproxDP, Guarantee, changed_records
 from dpcheck.statistics.binomial import check_probability
 
 MODES = ("fixed", "anytime")
@@ -44,6 +44,27 @@ def check_settings(
             'mode="anytime" keeps none'
         )
     return int(trials)
+
+
+def check_seed(seed: Any) -> int:
+    """The seed as an integer. Raises `InvalidInput`."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise InvalidInput(f"seed must be an integer >= 0, from which all randomness of the call comes; got {seed!r}")
+    return int(seed)
+
+
+def check_must_detect(must_detect: float | None, claim: Guarantee) -> None:
+    """Raises `InvalidInput` of a true epsilon that keeps the claim: no number of trials refutes what holds.
+
+    Of a claimed curve it is known only once its delta is: see `AuditResult.lacks`.
+    """
+    if must_detect is None or not isinstance(claim, ApproxDP):
+        return
+    if not (isinstance(must_detect, int | float | np.number) and claim.epsilon < must_detect < math.inf):
+        raise InvalidInput(
+            f"must_detect must be a true epsilon above the claimed {claim.epsilon:g}, got {must_detect!r}: no number "
+            "of trials refutes a claim that holds"
+        )
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,17 @@ cells, fixed before). Under the premise
   N (N / (N - 20 c))^20 / 20!, c being the most often that any of them occurs among N.
 
 All of it is exact for any law, and the failure probability is shared by Bonferroni.
+
+That all randomness comes from the generator that is handed over is looked at apart (`Elsewhere`): outputs of a global
+generator may well be independent, until other code of the process seeds or shares it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import pickle
+import random
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,6 +49,10 @@ CURE = (
     "draw all randomness from the generator that is handed over and keep nothing from one run to the next; "
     "`dpcheck attack --only state` (dp.attacks.state) looks for what is kept"
 )
+
+
+ELSEWHERE = "it draws from "
+"""How what is said of randomness from elsewhere begins."""
 
 
 def events(cells: Partition, taught: Integers) -> NDArray[np.bool_]:
@@ -203,6 +212,12 @@ class Premise:
         if p * tests <= alpha:
             self.broken = f"{said} (p = {max(p * tests, 1e-300):.1g} under independence)"
         return self.broken
+
+    @property
+    def constant(self) -> bool:
+        """Whether all outputs that were looked through, on both inputs, are the same one."""
+        rows = np.concatenate([seen.rows for seen in self.sides])
+        return len(rows) > 0 and bool((rows == rows[0]).all())
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able; `Premise.restore` takes it."""
@@ -381,3 +396,73 @@ def hypergeometric_parts(drawn: Any, population: Any, marked: Any, draws: Any) -
         at = np.where(term > 0, np.where(down, at - 1, at + 1), at)
     rest = np.maximum(0.0, 1 - here - tail)
     return np.where(down, tail, rest), np.where(down, rest, tail), here
+
+
+# -- randomness from elsewhere ---------------------------------------------------------------------------------------
+
+SAME_QUESTION = 64
+"""Runs of which the same generator is asked twice."""
+
+
+def _numpys() -> Any:
+    return np.random.get_state(legacy=False)  # noqa: NPY002 - this is what nobody should draw from
+
+
+_GLOBALS: Mapping[str, tuple[Callable[[], Any], Callable[[Any], Any], Callable[[int], Any]]] = {
+    "np.random": (_numpys, np.random.set_state, np.random.seed),
+    "Python's module random": (random.getstate, random.setstate, random.seed),
+}
+"""Name -> what reads its state, sets it, and seeds it."""
+
+
+class Elsewhere:
+    """Whether calls of a mechanism draw from a global generator.
+
+    A state that has moved is no more than a suspicion, as a mechanism may have seeded it by the generator that it was
+    handed. So the same question is then put twice, with the same generator and two states of the global one.
+    """
+
+    def __init__(self) -> None:
+        self._calls = 0
+        self._moved: set[str] = set()
+
+    def before(self) -> dict[str, bytes] | None:
+        """The states before a call; None of a call that is not watched, as are ever more of many."""
+        self._calls += 1
+        return None if self._calls > 32 and self._calls & (self._calls - 1) else _states()
+
+    def after(self, before: dict[str, bytes] | None) -> None:
+        if before is not None:
+            now = _states()
+            self._moved |= {name for name in now if now[name] != before[name]}
+
+    def found(self, ask: Callable[[int], Array]) -> str:
+        """In words, "" where every call drew from its own generator.
+
+        Args:
+            ask: outputs of so many runs, (runs, k), always with the same generator.
+        """
+        guilty = [name for name in _GLOBALS if name in self._moved and _depends(name, ask)]
+        if not guilty:
+            return ""
+        return (
+            f"{ELSEWHERE}{' and '.join(guilty)}, whose state all code of the process shares, and not from its "
+            "generator; draw from the `rng` argument, rng.laplace(…) in place of np.random.laplace(…)"
+        )
+
+
+def _states() -> dict[str, bytes]:
+    return {name: pickle.dumps(state()) for name, (state, _, _) in _GLOBALS.items()}
+
+
+def _depends(name: str, ask: Callable[[int], Array]) -> bool:
+    """Whether the answers to one question, with one generator, depend on the state of a global one."""
+    state, restore, seed = _GLOBALS[name]
+    kept = state()
+    try:
+        seed(1)
+        answer = ask(SAME_QUESTION)
+        seed(2)
+        return not np.array_equal(answer, ask(SAME_QUESTION), equal_nan=True)
+    finally:
+        restore(kept)

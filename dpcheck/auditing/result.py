@@ -13,12 +13,17 @@ import mpmath
 from dpcheck.auditing import figures, spending
 from dpcheck.auditing.curve import Curve
 from dpcheck.auditing.inputs import Pair
-from dpcheck.auditing.premise import CURE, PREMISE
+from dpcheck.auditing.premise import CURE, ELSEWHERE, PREMISE
 from dpcheck.auditing.visible import Visible
 from dpcheck.errors import InvalidInput
 from dpcheck.privacy import ApproxDP, Guarantee
 from dpcheck.verdicts import Outcome, Verdict, Witness
 from dpcheck.witnesses import sampled
+
+ALIKE = "every output alike"
+"""The event of a rule that guesses the same input whatever comes out."""
+CONSTANT = "one and the same output on both inputs"
+"""The same, where nothing else came out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,6 +144,8 @@ class AuditResult:
 
     def reason(self) -> str:
         """One sentence that carries the number."""
+        if self.dependence.startswith(ELSEWHERE):
+            return f"{self.mechanism}: nothing can be concluded: {self.dependence}"
         if self.dependence:
             return f"{self.mechanism}: trials are not independent: {self.dependence}; {CURE}"
         runs = f"{self.counts['tested'] // 2:,} runs a side"
@@ -169,11 +176,33 @@ class AuditResult:
         return ">" if self.outcome is Outcome.REFUTED and self.epsilon_lower == self.epsilon_claimed else "≥"
 
     def _reach(self) -> str:
+        unseen = f"{self.visible.smallest_probability:.1g}"
+        if self.event == CONSTANT:
+            return (
+                f"every run on either input gave the same output, which tells them apart by nothing; a leak is in "
+                f"outputs of probability below {unseen}, of which none came, or there is none; more trials look further"
+            )
+        if self.event == ALIKE:
+            return (
+                f"no output told the inputs apart, so that nothing could have been refuted; a leak is in outputs of "
+                f"probability below {unseen}, in what the score does not see, or there is none"
+            )
         if not math.isfinite(self.visible.detectable):
             reach = "this event could not have refuted the claim at any ε"
         else:
             reach = f"would have refuted a true ε ≥ {_up(self.visible.detectable)} of this event with 95 % power"
-        return f"{reach}; events below probability {self.visible.smallest_probability:.1g} were out of sight"
+        return f"{reach}; events below probability {unseen} were out of sight"
+
+    def lacks(self, must_detect: float | None) -> str:
+        """What to do where a true epsilon could not have been refuted; "" where it could, with 95 % power."""
+        if must_detect is None or self.detectable_epsilon <= must_detect:
+            return ""
+        if must_detect <= self.epsilon_claimed:
+            return (
+                f"the claim itself allows ε = {self.epsilon_claimed:.4g} at the δ = {self.delta:.3g} of this audit: "
+                "no number of trials refutes less; ask for more"
+            )
+        return f"take more than trials={self.trials}"
 
     def verdict(self) -> Verdict:
         """As the verdict of a check."""
@@ -241,6 +270,8 @@ class AuditResult:
     @property
     def premise(self) -> str:
         """What the statement rests on, and that it was checked."""
+        if self.dependence.startswith(ELSEWHERE):
+            return "all randomness comes from the generator that is handed over: it does not"
         if self.dependence:
             return f"{PREMISE}: they are not"
         return f"{PREMISE}; a check of that (failure probability {self.premise_failure:.2g}) found nothing against it"

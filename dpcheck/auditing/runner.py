@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import inspect
+import re
 import time
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dpcheck import seeds
 from dpcheck.auditing.handing import CURE, Handed, writes
+from dpcheck.auditing.identity import _libraries
+from dpcheck.auditing.inputs import check_seed
 from dpcheck.auditing.mechanisms import Encoder, Mechanism, Outputs, RunsOnce, gathered, join
+from dpcheck.auditing.premise import Elsewhere
+from dpcheck.auditing.workers import InWorkers
 from dpcheck.errors import MechanismError
 
 BLOCKS = 32
@@ -53,9 +60,10 @@ class Runner:
     """
 
     def __init__(self, mechanism: Mechanism, pair: tuple[Any, Any], seed: int, encoder: Encoder, chunk: int) -> None:
-        self.mechanism, self.pair, self._seed = mechanism, pair, seed
+        self.mechanism, self.pair, self._seed = mechanism, pair, check_seed(seed)
         self.encoder, self.chunk = encoder, chunk
         self.seconds = 0.0
+        self._elsewhere = Elsewhere()
         self._inputs = [Handed(name, values) for name, values in zip(NAMES, pair, strict=True)]
         self._once = mechanism.runs_once if isinstance(mechanism, RunsOnce) else None
 
@@ -121,6 +129,18 @@ class Runner:
     def _single(self, function: Callable[..., Any], side: int, rng: np.random.Generator) -> Callable[[], Any]:
         return lambda: function(self._inputs[side].make(), rng)
 
+    def elsewhere(self) -> str:
+        """That calls draw from a global generator, in words; "" where they do not."""
+        run: Mechanism = self.mechanism
+        if isinstance(run, InWorkers):  # what its processes draw from is seen only in a call in this one
+            run, self._elsewhere = run.mechanism, Elsewhere()
+            self._asked(run, 1)
+        return self._elsewhere.found(lambda runs: self._encoded(self._asked(run, runs), runs, 0).matrix)
+
+    def _asked(self, run: Mechanism, runs: int) -> Any:
+        """The same question each time: outputs on the first input, from the same stream."""
+        return self._timed(0, runs, lambda: run(self._inputs[0].make(), self._stream(0, "elsewhere"), runs))
+
     def check_inputs(self) -> None:
         """Raises `MechanismError` when an input is no longer what it was."""
         for given in self._inputs:
@@ -134,7 +154,7 @@ class Runner:
         return self._encoded(raw, trials, side)
 
     def _timed(self, side: int, trials: int, run: Callable[[], Any]) -> Any:
-        start = time.perf_counter()
+        start, before = time.perf_counter(), self._elsewhere.before()
         try:
             return run()
         except KeyboardInterrupt:
@@ -142,6 +162,7 @@ class Runner:
         except BaseException as error:  # SystemExit, too: a mechanism must not end the audit
             raise failed(self.mechanism, self.encoder.name, f"{NAMES[side]} with trials={trials}", error) from error
         finally:
+            self._elsewhere.after(before)
             self.seconds += time.perf_counter() - start
 
     def _encoded(self, raw: Any, trials: int, side: int) -> Outputs:
@@ -163,9 +184,21 @@ class Runner:
 
 
 def failed(mechanism: Any, name: str, where: str, error: BaseException) -> MechanismError:
-    """What to raise of an exception of a mechanism."""
+    """What to raise of an exception of a mechanism: what dpcheck itself raised inside of it is said as it is."""
     said = f"{error}" if str(error) else "it says no more"
-    return MechanismError(f"{name} raised {type(error).__name__} on {where}: {said}; {_advice(mechanism, error)}")
+    if isinstance(error, MechanismError):
+        return MechanismError(f"{name} on {where}: {said}")
+    at = f" ({place})" if (place := raised_at(error)) else ""
+    return MechanismError(f"{name} raised {type(error).__name__} on {where}: {said}{at}; {_advice(mechanism, error)}")
+
+
+def raised_at(error: BaseException) -> str:
+    """Where a mechanism's own code raised it, or called what did: "mine.py:12"; "" where none of it is in a file."""
+    at = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
+    # Of another process there is the text only.
+    at += re.findall(r'File "(.+)", line (\d+)', str(error.__cause__ or ""))
+    own = [(Path(file), line) for file, line in at if not any(Path(file).is_relative_to(lib) for lib in _libraries())]
+    return f"{own[-1][0].name}:{own[-1][1]}" if own and own[-1][0].suffix == ".py" else ""
 
 
 def _advice(mechanism: Any, error: BaseException) -> str:

@@ -1,5 +1,4 @@
-"""The command line. Exit codes: 0 as expected, 1 an unexpected verdict, 2 usage, 3 internal error, 4 undecided under
---strict, 5 nothing collected, 6 shards are missing, 7 more may be wrong than a run promises."""
+"""The command line: all commands. Exit codes are those of `dpcheck.cli.common.Exit`, as --help tells them."""
 
 from __future__ import annotations
 
@@ -29,9 +28,17 @@ def main() -> None:
     """Holds the written claims of differentially private optimisation against what the algorithms really do.
 
     \b
-    Exit codes: 0 as expected · 1 an unexpected verdict · 2 usage · 3 internal error
-                4 undecided under --strict · 5 nothing collected · 6 shards are missing
-                7 the run may be wrong with a larger probability than it promises
+    Exit codes:
+      0  as expected
+      1  an unexpected verdict: refuted, rejected, survived, infeasible
+      2  what was given cannot be used
+      3  a check raised, or an internal error
+      4  undecided: an audit, run --strict, or what --must-detect asks for is out of reach
+      5  nothing collected
+      6  cells are in shards that were not given
+      7  the run may be wrong with a larger probability than it promises
+      8  no guarantee stands for what was planned
+      130  interrupted (143 by SIGTERM); what was finished is kept
     """
 
 

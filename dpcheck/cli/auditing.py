@@ -29,7 +29,14 @@ from dpcheck.cli.common import (
     table,
     witness_path,
 )
-from dpcheck.cli.mechanisms import claim_of, claim_options, function_of, in_options, pair_options
+from dpcheck.cli.mechanisms import (
+    claim_of,
+    claim_options,
+    function_of,
+    in_options,
+    in_words_of_options,
+    pair_options,
+)
 from dpcheck.cli.recorded import (
     one_run,
     pair_of,
@@ -130,12 +137,18 @@ def audit_command(
     dpcheck audit mine.py:noisy_mean --data a.npy --neighbour b.npy --epsilon 1
     dpcheck audit --outputs on_a.npy on_b.npy --epsilon 1     of .npy, .npz, .jsonl, .parquet: one file, or one each
 
-    Exit 1 when the claim is refuted; 4 when nothing can be concluded because trials are not independent, or what
-    --must-detect asks for is out of reach.
+    Exit 1 when the claim is refuted; 4 when it is undecided, because trials are not independent or nothing could have
+    been refuted, or when what --must-detect asks for is out of reach. Of one run (--one-run) a claim is refuted or
+    undecided.
     """
     if mode == "fixed" and (until or max_samples is not None or resume or store):
         raise click.UsageError("--until, --max-samples, --resume and --store go with --mode anytime")
     claim = claim_of(epsilon, delta, alpha, rho, mu, curve)
+    if must_detect is not None:
+        from dpcheck.auditing.inputs import check_must_detect
+
+        with in_options():
+            check_must_detect(must_detect, claim)
     options: dict[str, Any] = {
         "failure_probability": failure_probability,
         "score": _score(score),
@@ -231,10 +244,11 @@ def _finish(
         write(script, result)
     if result.outcome.value == "refuted":
         leave(Exit.UNEXPECTED)
-    if result.dependence:
+    if lacks := result.lacks(must_detect):
+        said = f"this audit could not have refuted a true ε of {must_detect:g}"
+        complain(said if result.dependence else f"{said}; {in_words_of_options(lacks)}")
         leave(Exit.UNDECIDED)
-    if must_detect is not None and not result.detectable_epsilon <= must_detect:
-        complain(f"this audit could not have refuted a true ε of {must_detect:g}; take more trials")
+    if result.outcome.value == "undecided":
         leave(Exit.UNDECIDED)
 
 
@@ -247,7 +261,7 @@ def _show(result: AuditResult, store: Path, as_json: bool, shrunk: Shrunk | None
         told = {**result.to_dict(), "witness": None if saved is None else str(saved), "store": kept}
         echo_json(told if shrunk is None else {**told, "shrunk": shrunk.to_dict()})
         return
-    click.echo(str(result))
+    click.echo(in_words_of_options(str(result)))
     if result.mode == "anytime":
         more = "the same command with --resume; beyond the runs that it asked for, with a larger --max-samples, too"
         click.echo(f"  {'go on':<12} {more}; kept in {shown(store)}")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
+import keyword
 import re
+import sys
 from pathlib import Path
 
 import click
@@ -28,6 +31,8 @@ def new_command(paper: str, parent: str) -> None:
         raise InvalidInput(f"a paper's key is of small letters, digits and underscores, such as {KEY}; got {paper!r}")
     if f"dpcheck.algorithms.{paper}" in modules():
         raise InvalidInput(f"{paper} is the key of a paper of dpcheck; take another one")
+    if taken := _taken(paper):
+        raise InvalidInput(f"{paper!r} is {taken}, and the paper's package is to have that name; take another key")
     folder = Path(parent) / paper
     if folder.exists():
         raise InvalidInput(f"{folder} exists already; `dpcheck new` writes to a new folder only")
@@ -41,6 +46,21 @@ def new_command(paper: str, parent: str) -> None:
     click.echo(f"{folder} holds a paper that runs as it stands:")
     for command in _next(paper, folder):
         click.echo(f"  {command}")
+
+
+def _taken(name: str) -> str:
+    """What else has the name in Python, "" if nothing: its package could not be imported, or would hide another one."""
+    from dpcheck.engine import papers
+
+    if keyword.iskeyword(name) or keyword.issoftkeyword(name):
+        return "a word of Python"
+    if name in sys.stdlib_module_names or name in sys.builtin_module_names:
+        return "a module of Python"
+    if name in (*papers.CONTENT, papers.CODE):
+        return "what a paper's own folders are called"
+    spec = importlib.util.find_spec(name)
+    # A folder of no package, such as a paper of the same key somewhere else, hides nothing.
+    return "" if spec is None or spec.origin is None else f"a module that is installed here ({spec.origin})"
 
 
 def _next(paper: str, folder: Path) -> list[str]:

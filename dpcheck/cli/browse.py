@@ -30,7 +30,7 @@ from dpcheck.cli.common import (
     witness_path,
 )
 from dpcheck.engine.history import grade_of
-from dpcheck.errors import UnknownLabel
+from dpcheck.errors import InvalidInput, UnknownLabel
 from dpcheck.labels import standing
 from dpcheck.report.tables import natural
 
@@ -109,7 +109,9 @@ def list_command(
     """Every claim, with what became of it."""
     catalogue = index_of(root, also)
     if paper is not None and paper not in catalogue.papers:
-        raise UnknownLabel(paper, catalogue.papers)
+        near = UnknownLabel(paper, catalogue.papers).near
+        hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(catalogue.papers) or 'none'}"
+        raise InvalidInput(f"no paper has the key {paper!r}; {hint}; --also FOLDER names a paper of your own")
     kinds_here = {claim.kind for claim in catalogue.claims.values()} | {
         check.kind for check in catalogue.checks.values()
     }
@@ -226,6 +228,7 @@ def _screen(
             lines.append(f"  {claim.quantity or 'bound'} {sign}{hidden}")
             lines += [f"      {line}".rstrip() for line in expression.lines]
     said = _facts(claim, results)
+    said += _errata(catalogue, claim)
     said += _verdicts(catalogue, claim, results)
     for check in catalogue.checks_of(claim.label):
         if check.id in errors:
@@ -313,6 +316,19 @@ def _facts(claim: ClaimCard, results: Mapping[str, Chosen]) -> list[tuple[str, s
         grade = grade_of(claim, results)
         pairs.append(("grade" if grade else "remark", ": ".join(filter(None, (grade, claim.remark)))))
     return pairs
+
+
+def _errata(catalogue: Index, claim: ClaimCard) -> list[tuple[str, str]]:
+    """What the codes in the remark, such as S1, stand for: rows of the errata in `bounds/<paper>.md`."""
+    from dpcheck.report.prose import CODES, Prose
+
+    told: dict[str, str] = {}
+    files = [folder / f"{claim.paper.key}.md" for folder in catalogue.folders]
+    codes = dict.fromkeys(CODES.findall(claim.remark or ""))
+    for file in files if codes else ():
+        if file.is_file():
+            told |= Prose.read(file.read_text(encoding="utf-8")).told
+    return [(f"({code})", f"erratum of {claim.paper.key}: {told[code]}") for code in codes if code in told]
 
 
 def _verdicts(catalogue: Index, claim: ClaimCard, results: Mapping[str, Chosen]) -> list[tuple[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpcheck.cli import completion
-from dpcheck.cli.common import Exit, complain, echo_json, json_option, lazily, leave, root_option, table
+from dpcheck.cli.common import (
+    Exit,
+    also_option,
+    catalogue_of,
+    complain,
+    echo_json,
+    json_option,
+    lazily,
+    leave,
+    root_option,
+    table,
+)
 from dpcheck.errors import DpcheckError, InvalidInput, MissingExtra
 
 if TYPE_CHECKING:
@@ -23,8 +35,11 @@ if TYPE_CHECKING:
 @click.option("--stored", is_flag=True, help="Only verify what is stored; no optional package is needed.")
 @click.option("--out", metavar="DIR", help="Default: reports/ under the root.")
 @root_option
+@also_option
 @json_option
-def certify_command(labels: tuple[str, ...], stored: bool, out: str | None, root: str | None, as_json: bool) -> None:
+def certify_command(
+    labels: tuple[str, ...], stored: bool, out: str | None, root: str | None, also: tuple[str, ...], as_json: bool
+) -> None:
     """Finds certificates of statements: bounds for every function of the class, in any dimension, in exact rationals.
 
     Each is written to reports/certificates/<paper>/<item>.json and checked as a stranger would: `python
@@ -33,12 +48,12 @@ def certify_command(labels: tuple[str, ...], stored: bool, out: str | None, root
     finds other digits on another machine. The ratio is the exact worst case over the printed bound; above 1 the bound
     is refuted. Seconds are of CPU, kept in times.json beside the certificates.
     """
-    catalogue = lazily(root)
+    catalogue = catalogue_of(root, also) if also else lazily(root)
     usual = catalogue.layout.certificates if stored else catalogue.layout.home / "reports"
     folder = Path(out) if out else usual
     rows: list[dict[str, Any]] = []
     failed: list[str] = []
-    for label in _wanted(labels):
+    for label in _wanted(labels, catalogue):
         try:
             rows += _stored(label, catalogue, folder) if stored else _found(label, catalogue, folder)
         except MissingExtra:
@@ -48,7 +63,10 @@ def certify_command(labels: tuple[str, ...], stored: bool, out: str | None, root
     if not stored and not labels and not failed:
         _write_page(folder, catalogue)
     if stored and not _solver():
-        complain("finding certificates anew is skipped: it needs the optional extra 'certificates'")
+        complain(
+            "what is stored was checked, which needs no optional package; finding certificates anew, without --stored, "
+            "needs the extra 'certificates': pip install 'dpcheck[certificates]'"
+        )
     if as_json:
         echo_json({"schema_version": 1, "certificates": rows, "failed": failed})
     else:
@@ -60,7 +78,7 @@ def certify_command(labels: tuple[str, ...], stored: bool, out: str | None, root
         leave(Exit.UNEXPECTED)
 
 
-def _wanted(names: tuple[str, ...]) -> list[str]:
+def _wanted(names: tuple[str, ...], catalogue: Catalogue) -> list[str]:
     """Labels, of papers those of all statements that can be certified."""
     from dpcheck.certificates import instances
     from dpcheck.certificates.statements import CERTIFIED
@@ -70,10 +88,22 @@ def _wanted(names: tuple[str, ...]) -> list[str]:
     wanted: list[str] = []
     for name in names:
         of_paper = sorted(label for label in CERTIFIED if label.startswith(f"{name}/"))
+        if not of_paper and any(name in (label, label.partition("/")[0]) for label in _own(catalogue)):
+            raise InvalidInput(
+                f"no run of {name} is written down, and so there is nothing to certify: a run is written in "
+                'dpcheck/certificates/problems.py and named in statements.py, as CONTRIBUTING.md says under "Certify a '
+                'statement"; what needs no solver is a derivation, which `dpcheck run` executes'
+            )
         if not of_paper:
             instances(name)
         wanted += of_paper or [name]
     return list(dict.fromkeys(wanted))
+
+
+def _own(catalogue: Catalogue) -> list[str]:
+    """The labels of papers of one's own, where some were named or installed."""
+    papers = {key for keys in catalogue.own.folders.values() for key in keys}
+    return [label for label in catalogue.claims if label.partition("/")[0] in papers] if papers else []
 
 
 def _found(label: str, catalogue: Catalogue, folder: Path) -> list[dict[str, Any]]:
@@ -122,7 +152,7 @@ def _write_page(folder: Path, catalogue: Catalogue) -> None:
     from dpcheck import certificates
     from dpcheck.report.certificates import page
 
-    files = [(label, certificates.load(certificates.path_of(label, folder))) for label in _wanted(())]
+    files = [(label, certificates.load(certificates.path_of(label, folder))) for label in _wanted((), catalogue)]
     shown = [one for label, document in files for one in certificates.verify(document, catalogue.claims[label])]
     regions = _regions(folder / certificates.FOLDER / "regions.json", catalogue)
     (folder / certificates.FOLDER / "index.md").write_text(
@@ -151,13 +181,13 @@ def _row(one: Certified, seconds: float) -> dict[str, Any]:
         "outcome": "refuted" if one.refutes else "certified",
         "bound": _short(exact),
         "claimed": _short(one.claimed),
-        "ratio": f"{one.ratio:.4f}",
+        "ratio": f"{one.ratio:.4f}" if math.isfinite(one.ratio) else "∞, above 0" if exact else "none, both 0",
         "seconds": round(seconds, 2),
     }
 
 
 def _short(value: Any) -> str:
-    return str(value) if value is None or len(str(value)) <= 12 else f"{float(value):.8g}"
+    return "none" if value is None else str(value) if len(str(value)) <= 12 else f"{float(value):.8g}"
 
 
 def _solver() -> bool:

@@ -112,10 +112,14 @@ def in_options() -> Iterator[None]:
     try:
         yield
     except (InvalidInput, MechanismError) as error:
-        said = str(error)
-        for argument, option in _OPTIONS.items():
-            said = said.replace(argument, option)
-        raise type(error)(said) from error
+        raise type(error)(in_words_of_options(str(error))) from error
+
+
+def in_words_of_options(text: str) -> str:
+    """What the library says, its arguments by the names of their options."""
+    for argument, option in _OPTIONS.items():
+        text = text.replace(argument, option)
+    return text
 
 
 _OPTIONS = {
@@ -129,6 +133,9 @@ _OPTIONS = {
     "guesses must lie": "--guesses must lie",
     "pass ordered=False": "pass --unordered",
     "must_detect must be": "--must-detect must be",
+    "take more than trials=": "take more than --trials ",
+    "needs among=k": "needs --among k",
+    "seed must be": "--seed must be",
     "max_samples >": "--max-samples >",
     'mode="anytime"': "--mode anytime",
     "sensitivity must be": "--sensitivity must be",

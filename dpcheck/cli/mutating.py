@@ -324,13 +324,19 @@ def _print(trials: list[Trial]) -> None:
     table(lines, head, right=range(2, len(head)))
     left = [trial for trial in trials if trial.fate in MISSED]
     for trial in left[:SHOWN]:
-        place = " ".join(filter(None, (trial.where, trial.target)))
+        place = " ".join(filter(None, (trial.where, _plain_name(trial.target))))
         click.echo(f"{trial.fate:<9} {place}  {trial.operator}: {trial.said}")
     if len(left) > SHOWN:
         click.echo(f"and {len(left) - SHOWN:,} more; --json has all of them")
     blind = [(check, trial) for trial in trials for check in trial.blind]
     for check, trial in blind[:SHOWN]:
-        click.echo(f"blind     {check}  to {trial.target}: {trial.said}")
+        click.echo(f"blind     {check}  to {_plain_name(trial.target)}: {trial.said}")
+
+
+def _plain_name(target: str) -> str:
+    """What is mutated, as its author calls it: a label, or the function of a module without where it was imported."""
+    module, colon, function = target.partition(":")
+    return function if colon and not module.startswith("dpcheck.") else target
 
 
 COMMANDS = (mutate_command,)

@@ -28,7 +28,7 @@ from dpcheck.errors import DpcheckError, Infeasible
 if TYPE_CHECKING:
     from dpcheck.claims import Claim
     from dpcheck.engine.catalogue import Catalogue
-    from dpcheck.engine.planning import AlgorithmPlan, ReleaseRow
+    from dpcheck.engine.planning import AlgorithmPlan, BoundRow, ReleaseRow
     from dpcheck.engine.setting import Setting
     from dpcheck.interfaces import Family
     from dpcheck.privacy import Guarantee
@@ -276,9 +276,16 @@ def _screen(plan: AlgorithmPlan, setting: Setting, readings: Readings) -> None:
     click.echo(f"{'gradients':13} {plan.gradients:,}")
     for bound in plan.bounds:
         value = "no number here" if bound.value is None else f"≤ {figure(bound.value)}"
-        click.echo(f"{bound.what:13} {value}  {bound.source}: {bound.note}")
+        click.echo(f"{bound.what:13} {value}  {bound.source}: {bound.note}{_beyond(bound, setting)}")
     if not any(bound.what in ("risk", "distance") for bound in plan.bounds):
         click.echo(f"{'risk':13} no bound with constants is known for this algorithm")
+
+
+def _beyond(bound: BoundRow, setting: Setting) -> str:
+    """That a bound on a distance says nothing, as no two points of the domain are further apart."""
+    if bound.what != "distance" or bound.value is None or bound.value < setting.D:
+        return ""
+    return f"; vacuous here: the domain has diameter D = {figure(setting.D)}"
 
 
 def _release(release: ReleaseRow) -> list[str]:

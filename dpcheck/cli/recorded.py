@@ -94,13 +94,26 @@ def _refuse(names: tuple[str, ...], reason: str) -> None:
             raise click.UsageError(f"{option.opts[0]} {reason}")
 
 
+def _refuse_mechanisms(files: tuple[str, ...]) -> None:
+    """Raises a usage error where a mechanism is named beside --outputs: the one is run, the others were."""
+    for each in files:
+        if ":" in each and not Path(each).exists():
+            raise click.UsageError(
+                f"got {each} and --outputs; give one of the two: a mechanism, which is run on --data and --neighbour, "
+                "or --outputs FILE [FILE] of runs that were made, of which nothing is run"
+            )
+    if len(files) > 1:
+        raise click.UsageError(f"--outputs takes one file of both samples or a file of each, got {len(files) + 1}")
+
+
 def samples_of(first: str, second: tuple[str, ...], claim: Guarantee, **options: Any) -> SamplesResult:
     """The audit of the outputs in one file, or in two."""
     _refuse((*OF_RUNS, "guesses"), "does not go with --outputs")
+    _refuse_mechanisms(second)
     from dpcheck.recorded.files import read_outputs
     from dpcheck.recorded.samples import audit_samples
 
-    x, y = read_outputs(first, *second)
+    x, y = read_outputs(first, *second, of_runs=True)
     return audit_samples(x, y, claim, **options)
 
 
@@ -115,6 +128,7 @@ def one_run(
 ) -> NoReturn:
     """The audit of one training run by the scores of its canaries; ends the command."""
     _refuse((*OF_RUNS, *OF_SCORES), "does not go with --one-run")
+    _refuse_mechanisms(second)
     from dpcheck.recorded.canaries import audit_canary_scores
     from dpcheck.recorded.files import read_outputs
 
@@ -127,7 +141,7 @@ def one_run(
         echo_json(result.to_dict())
     else:
         click.echo(str(result))
-    leave(Exit.UNEXPECTED if result.outcome.value == "refuted" else Exit.EXPECTED)
+    leave(Exit.UNEXPECTED if result.outcome.value == "refuted" else Exit.UNDECIDED)
 
 
 def pair_of(mechanism: tuple[str, ...], data: str | None, neighbour: str | None) -> tuple[str, tuple[Any, Any]]:

@@ -97,14 +97,24 @@ def run_command(
     sources is computed again.
     """
     from dpcheck.cli.progress import progress
+    from dpcheck.engine.fetching import refuse_unknown
     from dpcheck.engine.run import CheckRunner
     from dpcheck.engine.store import Store
 
     part = _part(shard)
     computing = _backend(workers, timeout, memory, backend, scheduler)
+    for argument in what:
+        if Path(argument).suffix[1:].isalpha() and not Path(argument).exists() and "::" not in argument:
+            raise InvalidInput(
+                f"there is no file {argument!r}; `dpcheck run` takes Python files and folders of checks, labels such "
+                "as l1_geometry/thm-4, and papers: `dpcheck list` shows them"
+            )
     given = (*also, *(argument for argument in what if Path(argument).exists()))
     named = list({Path(path).resolve(): path for path in given}.values())
     catalogue = catalogue_of(root, named) if named or not what else lazily(root)
+    for argument in what if not named else ():
+        if argument.count("/") == 1 and "::" not in argument and not argument.endswith(("/", ".py")):
+            refuse_unknown(catalogue, argument)
     checks = catalogue.select(what)
     if what and not named:
         catalogue.conform(checks)
@@ -310,6 +320,11 @@ def merge_command(
         code = Exit.EXPECTED
         for size, seed, ids in opened.runs():
             checks = [check for check in catalogue.checks.values() if check.id in ids]
+            if strange := sorted(set(ids) - {check.id for check in checks}):
+                complain(
+                    f"{count(len(strange), 'check')} of these stores, such as {strange[0]}, are of no paper here and "
+                    "not concluded; --also FOLDER names a paper of your own"
+                )
             result = CheckRunner(catalogue, checks, opened, size=cast("Size", size), seed=seed).run(compute=False)
             if result.records or result.failures or result.waiting:
                 click.echo(f"{size}, seed {seed}")

@@ -81,7 +81,10 @@ def scaling_command(
         complain_of(catalogue)
     if not checks:
         asked = f" in {variable}" if variable else ""
-        complain(f"no exponent{asked} is measured of {' '.join(what) or 'anything'}; `dpcheck scaling` measures all")
+        complain(
+            f"no exponent{asked} is measured of {' '.join(what) or 'anything'}: no check of it is a row of `@scaling`; "
+            "CONTRIBUTING.md, section 'Add an audit', says how to write one, and --pairs lists what is measured"
+        )
         finish(catalogue, Exit.NOTHING)
     with Store(Path(store) if store else catalogue.layout.store) as opened:
         listener = Remaining("scaling", len(checks))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +11,14 @@ import click
 
 from dpcheck.cli.common import Exit, also_option, complain, echo_json, json_option, leave, root_option
 from dpcheck.errors import CollectionError, InvalidInput, UnknownLabel, WitnessRejected
-from dpcheck.foreign import plain
+from dpcheck.foreign import plain, shortened
 
 if TYPE_CHECKING:
     from dpcheck.certificates import Certified
     from dpcheck.engine.hypotheses import Hypotheses
     from dpcheck.engine.layout import Layout
     from dpcheck.isolation import Isolated
+    from dpcheck.verdicts import Witness
 
 
 @click.command("verify")
@@ -110,6 +111,7 @@ def _rows(path: str, child: Isolated, claims: _Claims, second: bool) -> list[dic
         held, missing = claims.of(label) if isinstance(label, str) else (None, "it names no statement")
         if held is None:
             raise InvalidInput(f"certificates are of a statement's claim; {missing}")
+        _check_readable(document["certificates"])
         entries = list(certificates.verify(document, held.claim))
         notes = _confirmed(document, entries) if second else [""] * len(entries)
         return [_certified(path, one, note) for one, note in zip(entries, notes, strict=True)]
@@ -117,6 +119,42 @@ def _rows(path: str, child: Isolated, claims: _Claims, second: bool) -> list[dic
         return [{"witness": path, "outcome": "rejected", "verified": False, "reason": str(error)}]
     except InvalidInput as error:
         return [{"witness": path, "outcome": "unreadable", "verified": False, "reason": str(error)}]
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+def _numbered(value: Any, holds: Callable[[Any], bool]) -> bool:
+    return isinstance(value, dict) and all(
+        key.isascii() and key.isdigit() and holds(each) for key, each in value.items()
+    )
+
+
+_PARTS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    **dict.fromkeys(("bound", "attained", "claimed"), (lambda value: isinstance(value, str), 'a rational as "9/4"')),
+    "parameters": (lambda value: isinstance(value, dict) and _texts([*value.values()]), "a rational for each name"),
+    "multipliers": (lambda value: _numbered(value, lambda each: isinstance(each, str)), "a rational for each number"),
+    "vectors": (lambda value: _numbered(value, _texts), "a list of rationals for each number"),
+    "pivots": (_texts, "a list of rationals"),
+    "problem": (_texts, "a list of lines"),
+}
+"""Part of a certificate -> whether it can be read, and what it should be."""
+
+
+def _check_readable(certificates: Any) -> None:
+    """Raises `InvalidInput` of what is no document of certificates, whatever it would have claimed."""
+    if not isinstance(certificates, list):
+        raise InvalidInput(f"`certificates` should be a list of certificates, and is {shortened(certificates)}")
+    for number, certificate in enumerate(certificates, 1):
+        if not isinstance(certificate, dict):
+            raise InvalidInput(f"certificate {number} should be an object, and is {shortened(certificate)}")
+        if missing := {"instance", "problem", "parameters"} - certificate.keys():
+            raise InvalidInput(f"certificate {number} has no {' and no '.join(sorted(missing))}")
+        for part, (readable, should) in _PARTS.items():
+            if part in certificate and not readable(certificate[part]):
+                said = shortened(certificate[part])
+                raise InvalidInput(f"certificate {number}: `{part}` should be {should}, and is {said}")
 
 
 def _confirmed(document: Any, found: Sequence[Certified]) -> list[str]:
@@ -178,8 +216,33 @@ def _row(path: str, child: Isolated, claims: _Claims) -> dict[str, Any]:
         "note": plain(witness.note),
         "testimony": violation.testimony,
         "hypotheses": None if held is None else len(assumptions),
-        "checked": _checked(None if held is None else len(assumptions), missing),
+        "checked": _NO_PAPER if _own(witness) else _checked(None if held is None else len(assumptions), missing),
+        **_told_of_an_audit(witness),
     }
+
+
+_NO_PAPER = "none to check: the claim is what somebody says of this mechanism, and stands in no paper"
+
+
+def _own(witness: Witness) -> bool:
+    """Whether it comes from an audit of somebody's mechanism, and is of no statement."""
+    return witness.label.startswith("audit/")
+
+
+def _told_of_an_audit(witness: Witness) -> dict[str, str]:
+    """What the file says of the audit that it comes from, for a reader who has nothing else; all of it is testimony."""
+    if not witness.kind.startswith("sampled."):
+        return {}
+
+    def said(name: str) -> str:
+        return plain(str(witness.parameters.get(name, "")))[:400]
+
+    asked = f"trials={said('trials')} and seed={said('seed')}"
+    again = f"whoever has the mechanism counts as much by `dp.audit` on the same pair with {asked}"
+    told = {"event": said("event"), "pair": said("pair"), "again": again}
+    if _own(witness):
+        told["audited"] = f"that {said('label').removeprefix('audit/')!r} is {said('claim')}"
+    return {name: text for name, text in told.items() if text}
 
 
 def _checked(hypotheses: int | None, missing: str) -> str:
@@ -201,12 +264,16 @@ def _say(row: dict[str, Any]) -> None:
     elif row["verified"]:
         click.echo(f"{path}: verified: {row['label']} is violated")
     else:
-        click.echo(f"{path}: attested, not verified: {row['label']} is violated if the counts are true")
+        what = f"the claim {row['audited']}" if "audited" in row else row["label"]
+        click.echo(f"{path}: attested, not verified: {what} is violated if the counts in the file are true")
     for name, text in (
         ("statement", row["statement"]),
+        ("event", row.get("event")),
+        ("pair", row.get("pair")),
         ("allowed", row["claimed"]),
         ("found", row["found"]),
         ("testimony", row["testimony"]),
+        ("again", row.get("again")),
         ("hypotheses", row["checked"]),
         ("note", row["note"]),
     ):

@@ -16,8 +16,9 @@ from dpcheck.engine.filling import kinds_of_content
 from dpcheck.engine.kept import Kept
 from dpcheck.engine.layout import Layout, packaged
 from dpcheck.engine.own import Own
-from dpcheck.engine.shelf import ABOUT, Shelf
+from dpcheck.engine.shelf import ABOUT, Shelf, near
 from dpcheck.engine.sources import Snapshot
+from dpcheck.errors import UnknownLabel
 from dpcheck.labels import LABEL
 
 
@@ -171,6 +172,28 @@ class Fetch:
                 by_path[file.path] = _Heads(states, checks, makes, papers, named if makes else set())
         snapshot.keep()
         return by_path
+
+
+def refuse_unknown(catalogue: Catalogue, label: str) -> None:
+    """Raises `UnknownLabel` of a label that nothing has, its near misses as they stand in the texts: nothing else of a
+    lazy catalogue is imported for that."""
+    if not isinstance(catalogue.claims, Shelf):
+        return
+    if not LABEL.fullmatch(label):
+        raise UnknownLabel(label, _stated(catalogue))
+    if label in catalogue.claims:
+        return
+    readings = [claim.label for claim in near(catalogue.claims, label) if claim.label.partition("@")[0] == label]
+    if readings or any(label in check.labels for check in near(catalogue.checks, label)):
+        return
+    if not catalogue.errors:  # what could not be read may hold it
+        raise UnknownLabel(label, _stated(catalogue))
+
+
+def _stated(catalogue: Catalogue) -> list[str]:
+    """The statements that stand in the texts of the content."""
+    here = Catalogue(catalogue.layout, own=Own.of(catalogue.layout))
+    return sorted({label for heads in Fetch(here)._found.values() for label in heads.states})
 
 
 def _holds(file: ContentFile, name: str) -> bool:

@@ -215,7 +215,10 @@ def whole(layout: Layout, paths: Sequence[str] = ()) -> Index:
 def of_label(layout: Layout, label: str, paths: Sequence[str] = ()) -> Index:
     """The index of everything if it was kept, else of one statement alone, from the files that it needs.
 
-    Its `errors` then speak of these files only. A label that nobody states has the index of everything.
+    Its `errors` then speak of these files only.
+
+    Raises:
+        UnknownLabel: nobody states it. Where a file that may do so cannot be read, there is the index of everything.
     """
     key, statement = state(layout, paths), label.partition("@")[0]
     for name in ("index", "page"):
@@ -223,13 +226,14 @@ def of_label(layout: Layout, label: str, paths: Sequence[str] = ()) -> Index:
         if kept is not None:
             return Index.read(layout, kept)
     if not paths:
-        from dpcheck.engine.fetching import lazily
+        from dpcheck.engine.fetching import lazily, refuse_unknown
 
         index = Index.of(lazily(layout), label)
         if index.claims:
             if state(layout, paths) == key:
                 memo.write(index.plain(), "page", *key, statement)
             return index
+        refuse_unknown(lazily(layout), label)
     return whole(layout, paths)
 
 

@@ -26,6 +26,9 @@ PACKAGES = ("dpcheck", "numpy", "scipy", "sympy", "mpmath", "statsmodels", "scik
 """Packages whose version a record names."""
 
 
+DIFFERS = "without a witness nothing is said against the paper; the code, formula or check differs from what is printed"
+
+
 class RuleBroken(DpcheckError):
     """A check concluded what its evidence cannot carry: an error of the check, not a verdict."""
 
@@ -35,8 +38,8 @@ def conclude(
 ) -> Verdict:
     """The verdict of all cells, once it keeps the rules of `enforce`.
 
-    A printed statement is accused by a witness or not at all: a refutation without one says that what dpcheck runs, or
-    wrote down, and what is printed are two things, which is a defect of ours until a witness shows otherwise.
+    A printed statement is accused by a witness or not at all: a refutation without one says that what is run, or was
+    written down, and what is printed are two things, whoever wrote it, until a witness shows otherwise.
     """
     verdict = check.verdict(measured)
     if not isinstance(verdict, Verdict):
@@ -48,7 +51,7 @@ def conclude(
         verdict = replace(
             verdict,
             outcome=Outcome.DIFFERS,
-            reason=f"no witness against the paper, so the fault is ours (code, formula or check): {verdict.reason}",
+            reason=f"{DIFFERS}: {verdict.reason}",
         )
     enforce(check, verdict, claim)
     return verdict

@@ -170,7 +170,10 @@ def summary(terminal: Any, plugin: Plugin) -> None:
         number = f" #{row['number']}" if row["number"] > 1 else ""
         expected = " (expected)" if row["passed"] and row["outcome"] == "refuted" else ""
         before = {"again": " [failed before, unchanged]", "anew": " [failed before]"}.get(row["replayed"], "")
-        said = f"{row['outcome'].upper():<11} {row['test']}{number}: {row['reason']}{expected}{before}"
+        lacking = _lacks_power(row, plugin)
+        word = "NO POWER" if lacking else row["outcome"].upper()
+        asked = "; not enough for what the test must detect" if lacking else ""
+        said = f"{word:<11} {row['test']}{number}: {row['reason']}{asked}{expected}{before}"
         terminal.write_line(said, **({} if row["passed"] else {"red": True}))
         if row["witness"] and not row["passed"]:
             terminal.write_line(f"{'':<11} reproduce: dpcheck verify {row['witness']}")
@@ -180,7 +183,7 @@ def summary(terminal: Any, plugin: Plugin) -> None:
         terminal.write_line(line)
     _silent(terminal, plugin)
     _added_up(terminal, rows)
-    terminal.write_line(_counted(rows))
+    terminal.write_line(_counted(rows, plugin))
     terminal.write_line(_spent(rows, plugin))
 
 
@@ -206,9 +209,22 @@ def _added_up(terminal: Any, rows: list[Row]) -> None:
         terminal.write_line(f"{'':<11} {len(said)} audits that add up, e-value of all together {e_value(rows):.3g}")
 
 
-def _counted(rows: list[Row]) -> str:
+def _lacks_power(row: Row, plugin: Plugin) -> bool:
+    """Whether a test failed because its audit, of which no more is to be said, could not have seen what it must."""
+    if row["passed"] or row["outcome"] not in ("consistent", "undecided"):
+        return False
+    if str(row["numbers"].get("premise", "")).endswith((": they are not", ": it does not")):
+        return False
+    # A test may ask for more power than the profile does: its audit is consistent and fails for nothing else.
+    own = row["kind"] == "audit" and row["outcome"] == "consistent"
+    return own or wanting(row["numbers"], plugin.profile.must_detect)
+
+
+def _counted(rows: list[Row], plugin: Plugin) -> str:
     counts = Counter(row["outcome"] for row in rows)
     said = " · ".join(f"{counts[outcome]} {outcome}" for outcome in GRAVITY if counts[outcome])
+    if lacking := sum(_lacks_power(row, plugin) for row in rows):
+        said += f" ({lacking} without the power that was asked for)"
     return f"{said or 'nothing audited'}; seconds {math.fsum(row['seconds'] for row in rows):.1f}"
 
 

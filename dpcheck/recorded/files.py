@@ -20,16 +20,18 @@ from numpy.typing import NDArray
 
 from dpcheck import seeds
 from dpcheck.auditing import plans
-from dpcheck.auditing.inputs import describe_pair
+from dpcheck.auditing.inputs import check_seed, describe_pair
 from dpcheck.auditing.mechanisms import Encoder, Mechanism, as_array, mechanism_name
 from dpcheck.auditing.runner import Runner, block_size
 from dpcheck.auditing.workers import spread
-from dpcheck.errors import InvalidInput
+from dpcheck.errors import InvalidInput, MechanismError
 from dpcheck.foreign import BYTES, parsed, plain, shortened, shown
 from dpcheck.recorded.rows import NUMBERS, WORDS, Rows
 from dpcheck.recorded.samples import fewest_rows
 
-SIDES = (("data", "neighbour"), ("x", "y"), ("in", "out"))
+SCORES = ("in", "out")
+"""What the scores of canaries are called: of those in the data, and of those left out."""
+SIDES = (("data", "neighbour"), ("x", "y"), SCORES)
 """What the two samples of one file may be called."""
 MOST_BYTES = 8 * 2**30
 """Of the arrays of one file, unpacked."""
@@ -38,8 +40,11 @@ MOST_ROWS = 10**7
 KEPT = (".npz", ".jsonl")
 
 
-def read_outputs(*paths: Path | str) -> tuple[Any, Any]:
+def read_outputs(*paths: Path | str, of_runs: bool = False) -> tuple[Any, Any]:
     """Both samples, from a file of both or a file of each.
+
+    Args:
+        of_runs: they are going to be taken for runs of their own: what is called as scores of canaries are is refused.
 
     Raises:
         InvalidInput: a file that cannot be read, is of no known kind, or does not hold what its kind holds.
@@ -55,7 +60,7 @@ def read_outputs(*paths: Path | str) -> tuple[Any, Any]:
             f"{shown(path)} holds one array; give two .npy files, of outputs on the one input and the other"
         )
     if kind == ".npz":
-        return _pair(path, dict(_arrays(path)))
+        return _pair(path, dict(_arrays(path)), of_runs)
     rows = list(_json_lines(path)) if kind == ".jsonl" else _parquet(path, both=True)
     by_name: dict[str, list[Any]] = {}
     for row in rows:
@@ -64,7 +69,7 @@ def read_outputs(*paths: Path | str) -> tuple[Any, Any]:
                 f'{shown(path)}: a file of both samples has rows {{"input": "data", "output": …}}, not {shortened(row)}'
             )
         by_name.setdefault(row["input"], []).append(row["output"])
-    return _pair(path, by_name)
+    return _pair(path, by_name, of_runs)
 
 
 def names_in(path: Path | str) -> tuple[str, str]:
@@ -83,7 +88,13 @@ def _kind(path: Path) -> str:
     return kind
 
 
-def _pair(path: Path, by_name: dict[str, Any]) -> tuple[Any, Any]:
+def _pair(path: Path, by_name: dict[str, Any], of_runs: bool) -> tuple[Any, Any]:
+    if of_runs and set(by_name) == set(SCORES):
+        raise InvalidInput(
+            f"{shown(path)} holds in and out, which look like scores of the canaries of one training run: --one-run "
+            "judges them; if each row is the output of a run of its own, call the two samples data and neighbour, or x "
+            "and y"
+        )
     for one, two in SIDES:
         if set(by_name) == {one, two}:
             return by_name[one], by_name[two]
@@ -215,6 +226,10 @@ def record_outputs(
 
     The order of calls is drawn, block by block, as `dp.audit` does. Arguments are those of `dp.audit`, and `workers` as
     in `dp.in_workers`.
+
+    Raises:
+        InvalidInput, MechanismError: as `dp.audit`; and at once where it draws from a global generator, as nobody could
+            see that in its outputs.
     """
     if isinstance(trials, bool) or not isinstance(trials, int) or not fewest_rows() <= trials <= MOST_ROWS:
         raise InvalidInput(
@@ -225,9 +240,13 @@ def record_outputs(
             f"mechanism must be callable as mechanism(data, rng, trials), got {type(mechanism).__name__}"
         )
     describe_pair(data, neighbour, adjacency)
+    check_seed(seed)
     encoder = Encoder(mechanism_name(mechanism), halts=halts)
     with spread(mechanism, workers) as run:
         runner = Runner(run, (data, neighbour), seed, encoder, block_size(trials, seeds.CHUNK))
+        runner.outputs(0, 1, "recorded", "first")  # before all are run: whoever draws from elsewhere is told now
+        if elsewhere := runner.elsewhere():
+            raise MechanismError(f"{encoder.name}: nothing could be concluded of its outputs: {elsewhere}")
         drawn = plans.draw(runner, trials, "recorded")
     runner.check_inputs()
     one, two = (_plainly(outputs.raw) for outputs in drawn)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from dpcheck import seeds
 from dpcheck.auditing.audit import AuditResult, audit
 from dpcheck.auditing.handing import digest
-from dpcheck.auditing.inputs import FEWEST_TRIALS, Pair
+from dpcheck.auditing.inputs import FEWEST_TRIALS, Pair, check_seed
 from dpcheck.auditing.premise import SHARE
 from dpcheck.errors import InvalidInput, MechanismError
 from dpcheck.privacy import Guarantee
@@ -148,6 +148,7 @@ def audit_samples(
     """
     __tracebackhide__ = True
     check_probability(failure_probability)
+    check_seed(seed)
     if isinstance(among, bool) or not isinstance(among, int) or among < 1:
         raise InvalidInput(f"among must be the number of audits of these outputs, at least 1, got {among!r}")
     samples = both_rows(x, y, halts=halts)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dpcheck import sessions
 from dpcheck.auditing.audit import AuditResult, audit
 from dpcheck.auditing.identity import identity
+from dpcheck.auditing.inputs import check_must_detect
 from dpcheck.errors import InvalidInput, MechanismError
 from dpcheck.privacy import Guarantee
 from dpcheck.verdicts import Outcome
@@ -50,8 +51,8 @@ def assert_private(
             here comes on top of what the session splits.
         seed: 0 outside of pytest.
         witnesses: folder for the witness of a refutation.
-        must_detect: true epsilon that the audit has to be able to refute with 95 % power; one that could not fails.
-            None: one that could have refuted nothing at all warns.
+        must_detect: true epsilon, above the claimed one, that the audit has to be able to refute with 95 % power; one
+            that could not fails. None: one that could have refuted nothing at all warns.
         workers: processes that run it, as in `dp.in_workers`; None: this one.
         options: further arguments of `dp.audit`.
 
@@ -76,6 +77,7 @@ def assert_private(
     session = sessions.current()
     given = {name: value for name, value in asked.items() if value is not None}
     settings = session.settle(given, what, own_mode="mode" in options)
+    check_must_detect(settings.must_detect, claim)
     chosen: dict[str, Any] = {name: getattr(settings, name) for name in ("trials", "failure_probability", "seed")}
 
     def run(**more: Any) -> AuditResult:
@@ -111,8 +113,8 @@ def _judged(result: AuditResult, settings: sessions.Settings, folder: pathlib.Pa
         return message.replace(".\n", f"{again}.\n", 1), saved
     if result.dependence:
         return f"nothing can be concluded: {result.reason()}", ""
-    if least is not None and not result.detectable_epsilon <= least:
-        return f"nothing is shown at ε = {least:g}: {result.reason()}; take more than trials={result.trials}", ""
+    if lacks := result.lacks(least):
+        return f"nothing is shown at ε = {least:g}: {result.reason()}; {lacks}", ""
     if settings.require_power and result.outcome is Outcome.UNDECIDED:
         return f"nothing is shown at any ε: {result.reason()}; take more than trials={result.trials}", ""
     return "", ""

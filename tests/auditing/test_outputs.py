@@ -171,10 +171,19 @@ def test_discrete_rules_name_the_outputs():
     assert "[False, False, False, False]" in many.event
 
 
-@pytest.mark.parametrize(("output", "event"), [(1.0, "every output alike"), ("a", "back: output = 'a'")])
-def test_the_event_of_a_constant_output(output, event):
-    result = dp.audit(lambda d, r, t: np.full(t, output), DATA, NEIGHBOUR, dp.PureDP(0.4), trials=1000)
-    assert result.event == event
+@pytest.mark.parametrize("mode", ["fixed", "anytime"])
+@pytest.mark.parametrize("output", [1.0, "a"])
+def test_a_constant_output_has_no_power_and_says_so(output, mode):
+    result = dp.audit(lambda d, r, t: np.full(t, output), DATA, NEIGHBOUR, dp.PureDP(0.4), trials=1000, mode=mode)
+    assert result.event == "one and the same output on both inputs"
+    assert (result.outcome, result.detectable_epsilon) == ("undecided", np.inf)
+    assert "every run on either input gave the same output" in result.reason()
+    assert "would have refuted" not in str(result)
+
+
+def test_another_output_on_one_input_is_no_constant():
+    result = dp.audit(lambda d, r, t: np.full(t, d.sum() > 0), DATA, NEIGHBOUR, dp.PureDP(0.4), trials=1000)
+    assert result.outcome == "refuted"
 
 
 def test_large_integers_are_named_as_what_they_are_counted_from():

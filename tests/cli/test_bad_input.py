@@ -24,7 +24,16 @@ def quits(data, rng, trials):
     raise SystemExit(7)
 def undefined(data, rng, trials):
     return mean(data, rng, trials) * float("nan")
+def off_by_one(data, rng, trials):
+    return helper(data)
+def helper(data):
+    return data[len(data)]
 """
+SCORES = {"in": np.arange(100.0), "out": np.arange(100.0) - 5}
+UNREADABLE = (
+    ("null", '"bound": "1/10000"', '"bound": null'),
+    ("names", '"multipliers": {', '"multipliers": {"w2": "1",'),
+)
 AUDIT = ("audit", "mech.py:mean")
 
 
@@ -36,6 +45,13 @@ def here(beside_pair: Path) -> Path:
     np.save(beside_pair / "short.npy", np.zeros(9))
     np.save(beside_pair / "objects.npy", np.array([None, {}], dtype=object), allow_pickle=True)
     np.save(beside_pair / "scalar.npy", np.float64(3))
+    np.savez(beside_pair / "scores.npz", **SCORES)
+    rows = [f'{{"input": "{side}", "output": {score}}}\n' for side, row in SCORES.items() for score in row]
+    (beside_pair / "scores.jsonl").write_text("".join(rows))
+    certificate = (checkout.ROOT / "reports" / "certificates" / "tsybakov" / "fact-sens.json").read_text()
+    for name, old, new in UNREADABLE:
+        assert old in certificate
+        (beside_pair / f"{name}.json").write_text(certificate.replace(old, new))
     for name in ("x.txt", "foreign.db", "broken.json"):
         (beside_pair / name).write_text("hello")
     return beside_pair
@@ -53,6 +69,21 @@ OWN = [
     ((*AUDIT, *FILES, "--delta", "1e-6"), "--delta 1e-06 needs --epsilon"),
     ((*AUDIT, *FILES, "--alpha", "2"), "--alpha 2.0 needs --epsilon"),
     (("verify", "broken.json"), "broken.json: unreadable"),
+    (("audit", "mech.py:off_by_one", *PAIR), "(mech.py:11); nothing was concluded"),
+    (("audit", "mech.py:off_by_one", *PAIR, "--workers", "1"), "(mech.py:11); nothing was concluded"),
+    ((*AUDIT, *PAIR, "--must-detect", "0.5"), "--must-detect must be a true epsilon above the claimed 1, got 0.5"),
+    ((*AUDIT, *PAIR, "--must-detect", "nan"), "above the claimed 1, got nan"),
+    (
+        (*AUDIT, "--outputs", "far.npy", "short.npy", "--epsilon", "1"),
+        "got mech.py:mean and --outputs; give one of",
+    ),
+    (("audit", "--outputs", "scores.npz", "--epsilon", "1"), "of one training run: --one-run judges them"),
+    (("audit", "--outputs", "scores.jsonl", "--epsilon", "1"), "of one training run: --one-run judges them"),
+    (("run", "x.md"), "there is no file 'x.md'; `dpcheck run` takes Python files"),
+    (("new", "class"), "'class' is a word of Python"),
+    (("new", "numpy"), "'numpy' is a module that is installed here"),
+    (("new", "json"), "'json' is a module of Python"),
+    (("new", "audits"), "'audits' is what a paper's own folders are called"),
 ]
 CONTENT = [
     (("phase-diagram", "pure-approximate", "--k", "1"), "k must be >= 2"),
@@ -65,6 +96,9 @@ CONTENT = [
     (("compare-bounds", "--n", "1e5", "--d", "50", "--epsilon", "-1"), "-1"),
     (("list", "--kind", "nosuch"), "got 'nosuch'; there are "),
     (("plan", "nosuch", "--n", "10"), "unknown label 'nosuch'"),
+    (("list", "--paper", "nosuch"), "no paper has the key 'nosuch'; there are auditor, l1_geometry, "),
+    (("verify", "{here}/null.json"), "null.json: unreadable: certificate 1: `bound` should be a rational"),
+    (("verify", "{here}/names.json"), "names.json: unreadable: certificate 1: `multipliers` should be"),
 ]
 
 
@@ -95,11 +129,18 @@ def leaky(data: Any, rng: Any, trials: int) -> Any:
     return data.mean() + rng.laplace(scale=0.1 / len(data), size=trials)
 
 
+WORST, ZEROS = dp.testing.worst_pairs(n=10), np.zeros(99)
+
+
 @pytest.mark.parametrize(
     ("call", "says"),
     [
         (lambda: dp.PureDP("1"), "'1'"),  # type: ignore[arg-type]
         (lambda: dp.ApproxDP(1, "a"), "'a'"),  # type: ignore[arg-type]
+        (lambda: dp.audit(leaky, *WORST, dp.PureDP(1.0), trials=100, seed=-1), "seed must be an integer >= 0, "),
+        (lambda: dp.audit(leaky, *WORST, dp.PureDP(1.0), trials=100, seed="x"), "got 'x'"),  # type: ignore[arg-type]
+        (lambda: dp.audit_samples(ZEROS, ZEROS + 1, dp.PureDP(1.0), seed=None), "got None"),  # type: ignore[arg-type]
+        (lambda: dp.testing.assert_private(leaky, *WORST, dp.PureDP(1.0), must_detect=1), "the claimed 1, got 1: "),
         (lambda: dp.testing.worst_pairs(n=2.5), "2.5"),  # type: ignore[arg-type]
         (lambda: dp.verify({}), "the field 'label' is missing"),
         (lambda: dp.verify("nowhere.json"), "nowhere.json"),

@@ -364,3 +364,19 @@ def test_from_the_shell(here: Path) -> None:
     (witness,) = (here / ".dpcheck").glob("witness-*.json")
     verify = [sys.executable, "-m", "dpcheck", "verify", str(witness)]
     assert subprocess.run(verify, capture_output=True, check=False).returncode == 0
+
+
+def test_the_witness_of_an_audit_is_told_to_who_has_the_file_alone(beside_pair: Path, cli: Cli) -> None:
+    (beside_pair / "own.py").write_text(
+        "def half(data, rng, trials):\n    return data.mean() + rng.laplace(scale=0.5 / len(data), size=trials)\n"
+    )
+    cli("audit", "own.py:half", *PAIR, "--trials", "3000", code=1)
+    (witness,) = (beside_pair / ".dpcheck").glob("witness-*.json")
+    said = cli("verify", str(witness)).stdout
+    assert (
+        "attested, not verified: the claim that 'half' is 1-DP is violated if the counts in the file are true" in said
+    )
+    assert "event      output < " in said
+    assert "pair       10 records in [0, 1], record" in said
+    assert "trials=3000 and seed=0" in said
+    assert "hypotheses none to check: the claim is what somebody says of this mechanism" in said

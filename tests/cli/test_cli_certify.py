@@ -64,7 +64,8 @@ def test_stored_certificates_are_verified_without_a_solver(call, monkeypatch):
     monkeypatch.setitem(sys.modules, "clarabel", None)
     monkeypatch.setattr("dpcheck.cli.certifying._solver", lambda: False)
     result = call("certify", "l1_geometry", "--stored")
-    assert "skipped: it needs the optional extra 'certificates'" in result.stderr
+    assert "needs the extra 'certificates': pip install 'dpcheck[certificates]'" in result.stderr
+    assert "nan" not in result.stdout
     rows = [line.split() for line in result.stdout.splitlines()]
     assert any(row[0] == "l1_geometry/lem-3-2" and "refuted" in row for row in rows)
     assert "optional extra 'certificates'" in call("certify", "tsybakov/fact-sens", code=2).stderr

@@ -99,6 +99,31 @@ class TestNew:
             assert "--also" in cli(*arguments, code=2).stderr
         assert "unknown label 'nobody'" in cli("report", "--only", "nobody", code=2).stderr
 
+    def test_a_line_of_ones_own_that_is_wrong(self, cli: Cli, noisy: Path) -> None:
+        """The shape that came and the one that was expected; and whose fault it is, nobody knows."""
+        file = noisy / "noisy" / "algorithms" / "noisy.py"
+        text = file.read_text()
+        answer = 'workload.project(run.release("mean", sample.mean(sample.values)))'
+        assert answer in text
+        file.write_text(text.replace(answer, "start"))
+        ran = cli("run", str(noisy), code=3)
+        (line,) = [line for line in ran.stdout.splitlines() if line.startswith("error")]
+        assert "`execute` of noisy/alg-1 (noisy.py:" in line
+        assert "returned shape (1, 1), expected (2000, 1): a point for each of trials=2000" in line
+        (told,) = [line for line in ran.stdout.splitlines() if line.startswith("differs")]
+        assert "the code, formula or check differs from what is printed" in told
+        assert "ours" not in told
+
+    def test_what_its_folder_does_not_bring_is_said_with_where_to_add_it(self, cli: Cli, noisy: Path) -> None:
+        also = ("--also", str(noisy))
+        for name in ("noisy", "noisy/thm-1"):
+            assert f"no run of {name} is written down" in cli("certify", name, *also, code=2).stderr
+        assert "unknown label 'noisy'" in cli("certify", "noisy", code=2).stderr
+        assert "section 'Add an audit'" in cli("scaling", "noisy/thm-1", *also, code=5).stderr
+        said = cli("mutate", "noisy", "--family", "code", *also).stdout
+        assert "survived" in said
+        assert "dpcheck_content_" not in said
+
     def test_as_a_root(self, cli: Cli, noisy: Path) -> None:
         shown = json.loads(cli("show", "noisy/thm-1", "--root", str(noisy / "noisy"), "--json").stdout)
         assert f"--root {shlex.quote(str(noisy / 'noisy'))}" in shown["rerun"]

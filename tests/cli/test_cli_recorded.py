@@ -48,7 +48,7 @@ def test_outputs_in_two_files_or_in_one(here: Path, cli: Cli) -> None:
     assert "attested, not verified: audit/the recorded mechanism is violated" in cli("verify", str(witness)).stdout
     cli("audit", "--outputs", "both.npz", "--epsilon", "3", "--must-detect", "4")
     cli("audit", "--outputs", "both.npz", "--epsilon", "3", "--require-power", "3.01", code=4)
-    cli("audit", "--outputs", "both.npz", "--rho", "1", "--unordered", "--among", "3", code=0)
+    cli("audit", "--outputs", "both.npz", "--rho", "1", "--unordered", "--among", "3", code=4)
 
 
 def _pair(said: str) -> str:
@@ -92,7 +92,8 @@ def test_scores_of_canaries(here: Path, cli: Cli) -> None:
     assert "assumes      each canary was in the data with probability 1/2" in told
     found = json.loads(cli(*run, "--json", code=1).stdout)
     assert (found["canaries"], found["guesses"], len(found["assumptions"])) == (1000, 1000, 4)
-    cli("audit", "--outputs", "scores.npz", "--one-run", "--epsilon", "9", code=0)
+    cli("audit", "--outputs", "scores.npz", "--one-run", "--epsilon", "9", code=4)
+    assert "--one-run judges them" in cli("audit", "--outputs", "scores.npz", "--epsilon", "0.5", code=2).stderr
 
 
 def test_a_plan(here: Path, cli: Cli) -> None:
@@ -115,7 +116,7 @@ def test_a_plan(here: Path, cli: Cli) -> None:
         (("--outputs", "both.npz", "--epsilon", "1", "--guesses", "9"), "--guesses does not go with --outputs"),
         (("--outputs", "x.npy", "--epsilon", "1"), "x.npy holds one array; give two .npy files"),
         (("--outputs", "x.npy", "x.npy", "--epsilon", "1"), "x and y hold the same outputs row for row"),
-        (("--outputs", "x.npy", "y.npy", "x.npy", "--epsilon", "1"), "outputs are in one file or in two, got 3"),
+        (("--outputs", "x.npy", "y.npy", "x.npy", "--epsilon", "1"), "both samples or a file of each, got 3"),
         (("--outputs", "none.npz", "--epsilon", "1"), "cannot read none.npz"),
         (("--outputs", "scores.npz", "--one-run", "--mu", "1", "--halts"), "--halts does not go with --one-run"),
         (("--epsilon", "1"), "name one mechanism as FILE:MECHANISM, or files by --outputs; got 0"),

@@ -302,6 +302,18 @@ class TestLazily:
         assert [fetch.may_hold(apart, "checks", label) for label in ("toy/thm-1", "toy/lem-2")] == [True, False]
         assert [fetch.may_hold(bounds, "states", label) for label in ("toy/lem-2", "other/lem-2")] == [True, False]
 
+    @pytest.mark.parametrize("label", ["toy/thm-2", "toy/wrong", "nobody/thm-1", "toy"])
+    def test_a_wrong_label_is_told_without_importing_anything_for_it(
+        self, root: Path, monkeypatch: pytest.MonkeyPatch, label: str
+    ) -> None:
+        """What is near is read off the texts: a full load takes many times as long."""
+        monkeypatch.setattr(fetching.Fetch, "_all", lambda self: pytest.fail("everything is imported"))
+        command = ("run" if label.count("/") else "show", "show")
+        for name in command:
+            told = said(name, label, code=2)
+            assert f"unknown label {label!r}" in told
+            assert "did you mean toy/thm-1" in told or label != "toy/thm-2"
+
     def test_unknown_labels_name_near_misses(self, root: Path) -> None:
         with pytest.raises(UnknownLabel, match="did you mean toy/thm-1"):
             fetching.lazily(layout.find(root)).claim("toy/thm-2")
