@@ -29,14 +29,7 @@ from dpcheck.cli.common import (
     table,
     witness_path,
 )
-from dpcheck.cli.mechanisms import (
-    claim_of,
-    claim_options,
-    function_of,
-    in_options,
-    in_words_of_options,
-    pair_options,
-)
+from dpcheck.cli.mechanisms import claim_of, claim_options, function_of, in_options, pair_options, worded
 from dpcheck.cli.recorded import (
     one_run,
     pair_of,
@@ -246,7 +239,7 @@ def _finish(
         leave(Exit.UNEXPECTED)
     if lacks := result.lacks(must_detect):
         said = f"this audit could not have refuted a true ε of {must_detect:g}"
-        complain(said if result.dependence else f"{said}; {in_words_of_options(lacks)}")
+        complain(said if result.dependence else f"{said}; {worded(lacks)}")
         leave(Exit.UNDECIDED)
     if result.outcome.value == "undecided":
         leave(Exit.UNDECIDED)
@@ -261,7 +254,7 @@ def _show(result: AuditResult, store: Path, as_json: bool, shrunk: Shrunk | None
         told = {**result.to_dict(), "witness": None if saved is None else str(saved), "store": kept}
         echo_json(told if shrunk is None else {**told, "shrunk": shrunk.to_dict()})
         return
-    click.echo(in_words_of_options(str(result)))
+    click.echo(worded(str(result)))
     if result.mode == "anytime":
         more = "the same command with --resume; beyond the runs that it asked for, with a larger --max-samples, too"
         click.echo(f"  {'go on':<12} {more}; kept in {shown(store)}")

@@ -112,10 +112,10 @@ def in_options() -> Iterator[None]:
     try:
         yield
     except (InvalidInput, MechanismError) as error:
-        raise type(error)(in_words_of_options(str(error))) from error
+        raise type(error)(worded(str(error))) from error
 
 
-def in_words_of_options(text: str) -> str:
+def worded(text: str) -> str:
     """What the library says, its arguments by the names of their options."""
     for argument, option in _OPTIONS.items():
         text = text.replace(argument, option)

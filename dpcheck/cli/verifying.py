@@ -239,7 +239,9 @@ def _told_of_an_audit(witness: Witness) -> dict[str, str]:
 
     asked = f"trials={said('trials')} and seed={said('seed')}"
     again = f"whoever has the mechanism counts as much by `dp.audit` on the same pair with {asked}"
-    told = {"event": said("event"), "pair": said("pair"), "again": again}
+    if said("pair").startswith("recorded outputs"):
+        again = f"whoever has the recorded outputs counts as much by `dp.audit_samples` with seed={said('seed')}"
+    told = {"event": said("event"), "pair": said("pair"), "again": again if said("trials") else ""}
     if _own(witness):
         told["audited"] = f"that {said('label').removeprefix('audit/')!r} is {said('claim')}"
     return {name: text for name, text in told.items() if text}

@@ -45,7 +45,8 @@ def test_outputs_in_two_files_or_in_one(here: Path, cli: Cli) -> None:
     ]
     assert "the only audit of these outputs" in two
     (witness,) = (here / ".dpcheck").glob("witness-*.json")
-    assert "attested, not verified: audit/the recorded mechanism is violated" in cli("verify", str(witness)).stdout
+    told = cli("verify", str(witness)).stdout
+    assert "attested, not verified: the claim that 'the recorded mechanism' is 1-DP is violated if" in told
     cli("audit", "--outputs", "both.npz", "--epsilon", "3", "--must-detect", "4")
     cli("audit", "--outputs", "both.npz", "--epsilon", "3", "--require-power", "3.01", code=4)
     cli("audit", "--outputs", "both.npz", "--rho", "1", "--unordered", "--among", "3", code=4)

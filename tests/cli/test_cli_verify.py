@@ -86,7 +86,7 @@ def test_counts_are_attested_and_only_of_privacy(cli: Cli) -> None:
     counted("lp_spaces/thm-3").save("rate.json")
     counted("nobody/thm-1").save("own.json")
     said = cli("verify", "lemma.json").stdout
-    assert "attested, not verified: lp_spaces/lem-2 is violated if the counts are true" in said
+    assert "attested, not verified: lp_spaces/lem-2 is violated if the counts in the file are true" in said
     assert "the word of whoever wrote the witness" in said
     assert "no statement of privacy" in cli("verify", "rate.json", code=1).stderr
     assert "hypotheses not checked: there is no claim nobody/thm-1" in cli("verify", "own.json").stdout
