@@ -288,7 +288,8 @@ def _anytime(
     if samples <= 4 * learned:
         raise InvalidInput(f"an anytime audit needs max_samples > {4 * learned}, got {samples}")
     held = plans.draw(runner, learned)
-    first = plans.learn(runner, held, 20 * learned, claim, alpha, score, seed)
+    # Every output goes through the first score, for the band and the premise, whatever score its stage has.
+    first = plans.learn(runner, held, 20 * learned, claim, alpha, score, seed, quick=True)
     learner = Learner(runner, held, first, score, claim, alpha, seed)
     premise = _premise(first, seed, alpha)
     if resume is None:

@@ -26,12 +26,12 @@ from dpcheck.privacy import ApproxDP, Guarantee
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
-MOST_KEPT = 2**19
-"""Most numbers of counted outputs that are kept to teach later stages: four megabytes, whatever the audit runs."""
+MOST_KEPT = 2**21
+"""Most numbers of counted outputs that are kept to teach later stages: sixteen megabytes, whatever the audit runs."""
 GROWN = 1.5
 """Times as many outputs as taught the score before, without which none is learned anew."""
-TELLING = 4_000
-"""Outputs, of both inputs together, without which no kind of score is given up for another one."""
+TELLING, DECIDING = 4_000, 16_000
+"""Outputs, of both inputs together, without which no kind of score is given up, and more than half of them are not."""
 
 
 @dataclass
@@ -111,8 +111,9 @@ class Learner:
 
     def learn(self, state: State) -> None:
         """Chooses and teaches the score of the stage that begins, by all outputs before it."""
-        told = self._taught_by_all >= TELLING
-        tried = tuple(str(rival) for rival in self.plan.rivals) if told else None
+        tried = None if self._taught_by_all < TELLING else self.tried
+        if self._taught_by_all >= DECIDING or (self._taught_by_all >= TELLING and tried is None):
+            tried = tuple(str(rival) for rival in self.plan.rivals)
         one, two = (sum(map(len, batches)) for batches in self.rows)
         self._teach(state.looks, (one, two), tried)
         state.relearn(self.plan.taught)

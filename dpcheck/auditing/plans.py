@@ -111,10 +111,17 @@ def learn(
     failure_probability: float,
     score: Any,
     seed: int,
+    *,
+    quick: bool = False,
 ) -> Plan:
-    """What outputs on both inputs teach: of the candidate scores the one that promises most."""
+    """What outputs on both inputs teach: of the candidate scores the one that promises most.
+
+    Args:
+        quick: none that is slow, where there is another.
+    """
     p, q = held
     rivals: Sequence[scores.Score] = candidates(runner, held, score)
+    rivals = [rival for rival in rivals if not (quick and rival.slow)] or rivals
     rng = seeds.stream(seed, "audit", "learn")
     if len(p) > TRIED:
         few = _part(p, slice(0, TRIED)), _part(q, slice(0, TRIED))
@@ -144,7 +151,8 @@ def learn_anew(
 ) -> Plan:
     """What all outputs before a stage teach, of the scores with these names; None: of all that suit so many outputs."""
     rng = seeds.stream(seed, "audit", "learn", stage)
-    rivals = candidates(runner, before, score)
+    # Of outputs that are kept there is only the matrix.
+    rivals = [rival for rival in candidates(runner, before, score) if not rival.raw]
     named = [rival for rival in rivals if tried is None or str(rival) in tried]
     return _best(named or rivals, before, samples, claim, failure_probability, rng)
 

@@ -35,6 +35,7 @@ class Score(abc.ABC):
         ordered: neighbouring scores mean similar things.
         linear: a learned one has a parameter a column only, so that its extremes are no accident.
         smooth: learned from other outputs it is nearly the same, so that averages of it make sense.
+        slow: scoring an output takes more than ten microseconds.
         raw: it looks at outputs as the mechanism returned them, not at their matrix alone.
     """
 
@@ -43,6 +44,7 @@ class Score(abc.ABC):
     ordered = True
     linear = False
     smooth = False
+    slow = False
     raw = True
     name = "score"
 
@@ -214,6 +216,10 @@ class Classifier(Score):
     @property
     def linear(self) -> bool:  # type: ignore[override]
         return self.kind == "logistic"
+
+    @property
+    def slow(self) -> bool:  # type: ignore[override]
+        return self.kind == "boosting"
 
     @property
     def name(self) -> str:  # type: ignore[override]
