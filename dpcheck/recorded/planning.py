@@ -18,9 +18,9 @@ runs, over the runs that the event would need were it known (failure probability
 
 Of few outcomes the event is soon found, and what is lost is what is held out and what the stages lose (`OUTCOMES`). The
 log-ratio of Gaussian laws is a line, the first thing that an audit fits (`LINE`). Others have flat parts, which few
-outputs do not tell from the ends of a line. Beside what is held out this takes a number of runs that goes with the gap
-between truth and claim to the power -3/2, and with the share of outputs that is guessed to the power -1/2: `KINKS`,
-and about half as many of integers (`GRID`). All of it grows with the square of the normal scores that level and power
+outputs do not tell from the ends of a line. Beside a multiple this takes a number of runs that goes with the gap
+between truth and claim to the power -3/2, and with the share of outputs that is guessed to the power -1/2 (`KINKS`;
+less of integers, `GRID`). All of it grows with the square of the normal scores that level and power
 ask for. tests/recorded/test_plan_audit.py repeats a part.
 """
 
@@ -56,7 +56,7 @@ OUTCOMES = 1.75
 """Times as many runs as with a known event an audit takes that has few outcomes to learn it from."""
 LINE = (2.2, 400.0)
 """The same where the log-ratio is a line, and runs over the square of the true epsilon."""
-HELD, KINKS, GRID = 2.1, 390.0, 150.0
+KINKS, GRID = (4.0, 250.0), (2.1, 150.0)
 """The same where it has kinks, and runs at a gap of 1 were every output guessed: of real numbers, and of integers."""
 MEASURED = 2 * 1.6449
 """Sum of the normal scores of level and power at which this was measured."""
@@ -275,8 +275,8 @@ def _taught(
     elif kind == "line":
         trials = LINE[0] * alone + asked * LINE[1] / must_detect**2
     else:
-        runs = GRID if kind == "integers" else KINKS
-        trials = HELD * alone + asked * runs / math.sqrt(guessed * (must_detect - claim.epsilon) ** 3)
+        times, runs = GRID if kind == "integers" else KINKS
+        trials = times * alone + asked * runs / math.sqrt(guessed * (must_detect - claim.epsilon) ** 3)
     return max(FEWEST_TRIALS, math.ceil(trials))
 
 
