@@ -2,7 +2,8 @@
 
 A first part of the runs chooses the score and its cells. The trials after it come in stages that end at looks fixed
 beforehand (`dpcheck.auditing.spending`), each twice as far as the one before. The rule of a stage is learned from all
-trials before it and fitted to where the stage's outputs fell, as in a fixed audit; its p-value holds given the past.
+trials before it, and so is a score that is taught by outputs, as long as these are kept (`dpcheck.auditing.learner`).
+The rule is fitted to where the stage's outputs fell, as in a fixed audit; the p-value of a stage holds given the past.
 The combined scores of the stages are then at most a Gaussian walk (`dpcheck.statistics.stages`), whose boundaries spend
 a little of the failure probability at every look, most of it at the horizon, and something at each look beyond.
 """
@@ -123,7 +124,7 @@ def _told(stage: Stage) -> dict[str, Any]:
 
 
 def _recalled(values: Mapping[str, Any]) -> Stage:
-    right, wrong = (_counts(values[name], 1) for name in ("right", "wrong"))
+    right, wrong = (whole_numbers(values[name], 1) for name in ("right", "wrong"))
     levels, samples = int(values["levels"]), int(values["samples"])
     delta, worth = float(values["delta"]), float(values["leak_worth"])
     signs = np.array(values["guesses"], dtype=np.int8)
@@ -135,7 +136,7 @@ def _recalled(values: Mapping[str, Any]) -> Stage:
     return Stage(rule, np.pad(right, pad), np.pad(wrong, pad), samples)
 
 
-def _counts(values: Any, dimensions: int) -> NDArray[np.int64]:
+def whole_numbers(values: Any, dimensions: int) -> NDArray[np.int64]:
     """Whole numbers of no less than 0 and below 2^53. Raises `ValueError`."""
     numbers = np.array(values, dtype=float)
     # `rint` of an infinite number is quiet; NaN fails the first comparison.
@@ -163,7 +164,8 @@ class State:
     Attributes:
         claim: audited; schedule: of the looks.
         bound: the test of (epsilon, delta) nulls that the lower bound comes from; curve: of a claimed curve, or None.
-        counts: (cells, 2) outputs so far, the teaching ones included; fresh: those since the last look.
+        counts: (cells, 2) outputs so far in the cells of the stage under way, the teaching ones included; fresh: those
+            since the last look; settled: trials counted before these cells were learned.
         right, wrong: guesses of all trials up to the last look. Each was made by a rule that was fixed before its stage
             or, where delta is 0, before it was known which input any trial of the stage came from.
         rule: of the stage before the last look; known, rules_now: cells and rules of the stage under way.
@@ -179,6 +181,7 @@ class State:
     right: int = 0
     wrong: int = 0
     chunk_number: int = 0
+    settled: int = 0
     rule: rules.Rule | None = field(default=None, repr=False)
     known: Partition | None = field(default=None, repr=False)
     rules_now: tuple[rules.Rule, ...] = field(default=(), repr=False)
@@ -220,6 +223,11 @@ class State:
         """Coin-flipped trials so far."""
         return self.looked_at + int(self.fresh.sum())
 
+    def relearn(self, taught: NDArray[np.int64]) -> None:
+        """Goes on in other cells, that the outputs before the stage that begins have taught: (cells, 2) counts."""
+        self.counts, self.fresh = taught.astype(np.int64), np.zeros_like(taught, dtype=np.int64)
+        self.settled, self.rule, self.rules_now = self.looked_at, None, ()
+
     def learn(self, cells: Partition) -> None:
         """Chooses the rules of the stage under way, from the trials before it."""
         self.known = cells.taught(self.counts - self.fresh)
@@ -260,16 +268,15 @@ class State:
         """Whether some look rejected the claim."""
         return any(test.margin() >= 0 for test in self.tests)
 
-    def band(self, cells: Partition, taught: NDArray[np.int64], failure_probability: float) -> Curve | None:
+    def band(self, cells: Partition, counted: NDArray[np.int64], failure_probability: float) -> Curve | None:
         """The trade-off curve with its band as of the last look; None before the first one.
 
         Args:
-            cells: as they were held out; taught: their counts then.
+            cells: of the held-out part; counted: (cells, 2) of the trials up to the last look.
         """
         if not self.looks:
             return None
         share = spending.split(self.claim, "anytime")["band"] * failure_probability
-        counted = self.counts - taught - self.fresh
         return measure_curve(cells, counted, share, float(self.schedule.steps(self.looks)[-1]))
 
     def to_dict(self) -> dict[str, Any]:
@@ -284,6 +291,7 @@ class State:
             "wrong": self.wrong,
             "counts": self.counts.tolist(),
             "fresh": self.fresh.tolist(),
+            "settled": self.settled,
             "stages": [test.to_dict() for test in self.tests],
         }
 
@@ -296,20 +304,25 @@ class State:
         failure_probability: float,
         seed: int,
     ) -> State:
-        """The state that `to_dict` told, of an audit of this claim. Raises `InvalidInput`."""
+        """The state that `to_dict` told, of an audit of this claim. Raises `InvalidInput`.
+
+        Args:
+            taught: (cells, 2) counts of what taught the cells of the stage under way.
+        """
         if values.get("version") != VERSION:
             raise InvalidInput(
                 "not the state of an anytime audit of this version of dpcheck: pass what its `result.state` held, or "
                 "start anew"
             )
         try:
-            schedule = Looks(*_counts([values["horizon"], min(values["halvings"], 60)], 1).tolist())
+            schedule = Looks(*whole_numbers([values["horizon"], min(values["halvings"], 60)], 1).tolist())
             state = cls.begun(claim, taught, schedule, failure_probability, seed)
             for test, stages in zip(state.tests, values["stages"], strict=True):
                 test.recall(stages)
-            state.counts, state.fresh = (_counts(values[name], 2) for name in ("counts", "fresh"))
-            numbers = _counts([values[name] for name in ("right", "wrong", "chunk_number", "tested")], 1).tolist()
-            state.right, state.wrong, state.chunk_number, tested = numbers
+            state.counts, state.fresh = (whole_numbers(values[name], 2) for name in ("counts", "fresh"))
+            names = ("right", "wrong", "chunk_number", "settled", "tested")
+            numbers = whole_numbers([values[name] for name in names], 1).tolist()
+            state.right, state.wrong, state.chunk_number, state.settled, tested = numbers
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InvalidInput(
                 f"not the state of an anytime audit: {error!r}; pass what `result.state` held, or start anew"
@@ -325,13 +338,14 @@ class State:
                 "it draws from something else than its generator, or a package was changed; start anew"
             )
         seen = self.counts - taught
-        fits = self.tested == tested == int(seen.sum()) and (seen >= self.fresh).all() and tested < self.next_look
+        counted = self.settled + int(seen.sum())
+        fits = self.tested == tested == counted and (seen >= self.fresh).all() and tested < self.next_look
         same = all(len(test.stages) == self.looks for test in self.tests)
         if not (fits and same and self.right + self.wrong <= tested):
             raise InvalidInput("not the state of an anytime audit: its counts do not add up; start anew")
 
 
-VERSION = 2
+VERSION = 3
 
 
 def proceed(
@@ -341,12 +355,15 @@ def proceed(
     samples: int,
     chunk: int,
     stop: Callable[[State], bool],
+    learn: Callable[[State], Partition] | None = None,
 ) -> None:
     """Draws and observes chunks until `samples` trials are tested or `stop` says so.
 
     Args:
         draw: (chunk number, trials) -> (cells, 2) counts of coin-flipped trials.
+        learn: asked before each chunk for the cells of the stage under way; None: they stay what they are.
     """
     while state.tested < samples and not stop(state):
+        cells = cells if learn is None else learn(state)
         size = min(chunk, samples - state.tested, state.next_look - state.tested)
         state.observe(cells, draw(state.chunk_number, size))

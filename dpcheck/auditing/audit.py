@@ -20,14 +20,16 @@ from numpy.typing import NDArray
 from dpcheck import seeds
 from dpcheck.auditing import plans, rules, spending, words
 from dpcheck.auditing.anytime import CURVE_DELTA, State, earliest_look, proceed
+from dpcheck.auditing.cells import Partition
 from dpcheck.auditing.curve import Curve, measure_curve
 from dpcheck.auditing.diagnosis import likely_cause
 from dpcheck.auditing.identity import check_same, identity
 from dpcheck.auditing.inputs import Pair, check_settings, describe_pair
+from dpcheck.auditing.learner import Learner, resumed
 from dpcheck.auditing.mechanisms import Encoder, Mechanism, mechanism_name
 from dpcheck.auditing.premise import SHARE, Premise, events
 from dpcheck.auditing.result import ALIKE, CONSTANT, AuditResult
-from dpcheck.auditing.runner import Runner, block_size
+from dpcheck.auditing.runner import Runner
 from dpcheck.auditing.stages import Stage, epsilon_lower
 from dpcheck.auditing.visible import what_was_visible
 from dpcheck.auditing.workers import spread
@@ -196,7 +198,7 @@ def _conclude(
     label: str,
     start: float,
     state: State | None = None,
-    whose: Mapping[str, str] | None = None,
+    kept: Mapping[str, Any] | None = None,
 ) -> AuditResult:
     runner.check_inputs()
     rule, delta = plan.rule, plan.rule.delta
@@ -261,7 +263,7 @@ def _conclude(
         seconds=time.perf_counter() - start - runner.seconds,
         mechanism_seconds=runner.seconds,
         label=label,
-        state=None if state is None else {**state.to_dict(), "audit": whose, "premise": premise.to_dict()},
+        state=None if state is None else {**state.to_dict(), **(kept or {})},
         next_look=0 if state is None else state.next_look + 2 * ANYTIME_LEARNED,
     )
 
@@ -290,23 +292,26 @@ def _anytime(
     learned = ANYTIME_LEARNED
     if samples <= 4 * learned:
         raise InvalidInput(f"an anytime audit needs max_samples > {4 * learned}, got {samples}")
-    plan = plans.learn(runner, plans.draw(runner, learned), 20 * learned, claim, alpha, score, seed)
-    taught = plan.taught
+    held = plans.draw(runner, learned)
+    # Every output goes through the first score, for the band and the premise, whatever score its stage has.
+    first = plans.learn(runner, held, 20 * learned, claim, alpha, score, seed, quick=True)
+    learner = Learner(runner, held, first, score, claim, alpha, seed)
+    premise = _premise(first, seed, alpha)
     if resume is None:
         # Every stage of a claimed curve stands at a point of its own.
-        earliest = earliest_look(plan.cells, plan.rule, claim.epsilon) if isinstance(claim, ApproxDP) else 0.0
-        state = State.begun(claim, taught, spending.Looks.of(samples - 2 * learned, earliest), alpha, seed)
+        earliest = earliest_look(first.cells, first.rule, claim.epsilon) if isinstance(claim, ApproxDP) else 0.0
+        state = State.begun(claim, first.taught, spending.Looks.of(samples - 2 * learned, earliest), alpha, seed)
     else:
-        state = State.from_dict(resume, claim, taught, alpha, seed)
-
-    premise = _premise(plan, seed, alpha)
-    if resume is not None:
+        state = resumed(resume, learner, claim, alpha, seed)
         premise.restore(resume.get("premise"))
 
-    def draw(number: int, size: int) -> NDArray[np.int64]:
-        return plans.tally(
-            runner, plan, premise, size, block_size(state.tested + size, runner.chunk), "anytime", number
-        )
+    def kept() -> dict[str, Any]:
+        return {"audit": whose, "premise": premise.to_dict(), "learner": learner.to_dict()}
+
+    def cells(now: State) -> Partition:
+        if learner.due(now):
+            learner.learn(now)
+        return learner.plan.cells
 
     def stop(now: State) -> bool:
         refuted = now.refutes()
@@ -315,15 +320,22 @@ def _anytime(
         if premise.broken:
             return True
         if callable(until):
-            kept = {"audit": whose, "premise": premise.to_dict()}
-            told = Look(now.tested, now.epsilon_lower(), refuted, lambda: {**now.to_dict(), **kept})
+            told = Look(now.tested, now.epsilon_lower(), refuted, lambda: {**now.to_dict(), **kept()})
             return bool(until(told))
         return until == "refuted" and refuted
 
-    proceed(state, plan.cells, draw, samples - 2 * learned, runner.chunk, stop)
+    proceed(
+        state,
+        first.cells,
+        lambda _, size: learner.draw(state, premise, size),
+        samples - 2 * learned,
+        runner.chunk,
+        stop,
+        cells,
+    )
     premise.check(anytime=True)
     premise.broken = premise.broken or runner.elsewhere()
-    counts = state.counts - taught
+    plan, counts = learner.plan, learner.counted(state)
     if isinstance(claim, ApproxDP):
         # No rule saw the inputs of the trials that it guessed: that is what a witness may rest on.
         rule = state.rule or rules.choose_rule(plan.cells.taught(state.counts), state.next_look, claim.delta, alpha)
@@ -336,7 +348,7 @@ def _anytime(
         plan,
         [stage],
         counts,
-        state.band(plan.cells, taught, alpha),
+        state.band(first.cells, learner.up_to_the_last_look(state), alpha),
         claim,
         alpha,
         premise=premise,
@@ -346,7 +358,7 @@ def _anytime(
         label=label,
         start=start,
         state=state,
-        whose=whose,
+        kept=kept(),
     )
 
 

@@ -41,6 +41,7 @@ class Quadratic(Score):
 
     learned = True
     smooth = True
+    raw = False
     name = "quadratic discriminant"
 
     def fit(self, data: Outputs, neighbour: Outputs, rng: np.random.Generator) -> Scorer:
@@ -83,6 +84,7 @@ class Additive(Score):
     components: bool = False
     learned = True
     smooth = True
+    raw = False
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -117,6 +119,7 @@ class Pairs(Score):
 
     learned = True
     smooth = True
+    raw = False
     name = "pairs of columns"
 
     def fit(self, data: Outputs, neighbour: Outputs, rng: np.random.Generator) -> Scorer:
@@ -145,6 +148,7 @@ class Flexible(Score):
     kind: Literal["kernel", "neighbours", "network"] = "kernel"
     learned = True
     smooth = True
+    raw = False
 
     @property
     def name(self) -> str:  # type: ignore[override]

@@ -111,19 +111,50 @@ def learn(
     failure_probability: float,
     score: Any,
     seed: int,
+    *,
+    quick: bool = False,
 ) -> Plan:
-    """What outputs on both inputs teach: of the candidate scores the one that promises most."""
+    """What outputs on both inputs teach: of the candidate scores the one that promises most.
+
+    Args:
+        quick: none that is slow, where there is another.
+    """
     p, q = held
-    look = min(len(p), 4096)
-    sample = _part(p, slice(0, look))
-    distinct = scores.distinct_rows(np.concatenate([p.matrix[:look], q.matrix[:look]]))
-    rivals: Sequence[scores.Score] = scores.choose(score, sample, distinct, runner.encoder.categorical)
+    rivals: Sequence[scores.Score] = candidates(runner, held, score)
+    rivals = [rival for rival in rivals if not (quick and rival.slow)] or rivals
     rng = seeds.stream(seed, "audit", "learn")
     if len(p) > TRIED:
         few = _part(p, slice(0, TRIED)), _part(q, slice(0, TRIED))
         while len(rivals) > FINALISTS:
             rivals = _best(rivals, few, samples, claim, failure_probability, rng).rivals
     return _best(rivals, held, samples, claim, failure_probability, rng)
+
+
+def candidates(runner: Runner, held: tuple[Outputs, Outputs], score: Any) -> list[scores.Score]:
+    """The scores that suit these outputs on both inputs."""
+    p, q = held
+    look = min(len(p), 4096)
+    distinct = scores.distinct_rows(np.concatenate([p.matrix[:look], q.matrix[:look]]))
+    return scores.choose(score, _part(p, slice(0, look)), distinct, runner.encoder.categorical)
+
+
+def learn_anew(
+    runner: Runner,
+    before: tuple[Outputs, Outputs],
+    samples: int,
+    claim: Guarantee,
+    failure_probability: float,
+    score: Any,
+    tried: tuple[str, ...] | None,
+    seed: int,
+    stage: int,
+) -> Plan:
+    """What all outputs before a stage teach, of the scores with these names; None: of all that suit so many outputs."""
+    rng = seeds.stream(seed, "audit", "learn", stage)
+    # Of outputs that are kept there is only the matrix.
+    rivals = [rival for rival in candidates(runner, before, score) if not rival.raw]
+    named = [rival for rival in rivals if tried is None or str(rival) in tried]
+    return _best(named or rivals, before, samples, claim, failure_probability, rng)
 
 
 TRIED, FINALISTS = 10_000, 2
@@ -321,15 +352,6 @@ def observed(plan: Plan, premise: Premise, side: int, drawn: DrawnOutputs) -> ND
     index = plan.cells.index(plan.scorer(drawn.outputs))
     premise.observe(side, index, drawn.outputs.matrix, drawn.sizes, drawn.second)
     return np.bincount(index, minlength=len(plan.taught))
-
-
-def tally(runner: Runner, plan: Plan, premise: Premise, trials: int, block: int, *key: Any) -> NDArray[np.int64]:
-    """(cells, 2) counts of coin-flipped trials, of which the premise is told as well."""
-    counts = np.zeros_like(plan.taught)
-    for side, drawn in enumerate(runner.both(trials, *key, block=block)):
-        if drawn is not None:
-            counts[:, side] = observed(plan, premise, side, drawn)
-    return counts
 
 
 def ruled(cells: Partition, samples: int, delta: float, alpha: float) -> rules.Rule:

@@ -35,6 +35,8 @@ class Score(abc.ABC):
         ordered: neighbouring scores mean similar things.
         linear: a learned one has a parameter a column only, so that its extremes are no accident.
         smooth: learned from other outputs it is nearly the same, so that averages of it make sense.
+        slow: scoring an output takes more than ten microseconds.
+        raw: it looks at outputs as the mechanism returned them, not at their matrix alone.
     """
 
     learned = False
@@ -42,6 +44,8 @@ class Score(abc.ABC):
     ordered = True
     linear = False
     smooth = False
+    slow = False
+    raw = True
     name = "score"
 
     @abc.abstractmethod
@@ -56,6 +60,7 @@ class Score(abc.ABC):
 class Identity(Score):
     """A scalar output is its own score; unions of intervals of it become the event."""
 
+    raw = False
     name = "output"
 
     def fit(self, data: Outputs, neighbour: Outputs, rng: np.random.Generator) -> Scorer:
@@ -74,6 +79,7 @@ class Projection(Score):
     direction: tuple[float, ...] | None = None
     linear = True
     smooth = True
+    raw = False
 
     def __init__(self, direction: ArrayLike | None = None) -> None:
         fixed = None if direction is None else tuple(float(v) for v in np.ravel(np.asarray(direction, dtype=float)))
@@ -155,6 +161,7 @@ class Cells(Score):
 
     smoothing: float = 1.0
     learned = True
+    raw = False
     name = "cell"
 
     def fit(self, data: Outputs, neighbour: Outputs, rng: np.random.Generator) -> Scorer:
@@ -183,6 +190,7 @@ class Outcomes(Score):
     """For a handful of distinct outputs: the number of the output, NaN for one that the held-out part never saw."""
 
     ordered = False
+    raw = False
     name = "outcome"
 
     def fit(self, data: Outputs, neighbour: Outputs, rng: np.random.Generator) -> Scorer:
@@ -203,10 +211,15 @@ class Classifier(Score):
     kind: Literal["logistic", "boosting"] = "boosting"
     learned = True
     smooth = True
+    raw = False
 
     @property
     def linear(self) -> bool:  # type: ignore[override]
         return self.kind == "logistic"
+
+    @property
+    def slow(self) -> bool:  # type: ignore[override]
+        return self.kind == "boosting"
 
     @property
     def name(self) -> str:  # type: ignore[override]

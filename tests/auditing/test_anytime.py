@@ -74,7 +74,7 @@ def audited_at_every_look(cells, laws, truth, claim, seed, horizon, samples):
     def look(now):
         if now.tested != now.looked_at or not now.looks:
             return False
-        curve = now.band(cells, taught, 0.05)
+        curve = now.band(cells, now.counts - taught - now.fresh, 0.05)
         true = measure_curve(cells, np.rint(1e12 * np.stack(laws, axis=1)), 0.5)
         crossed = (true.fpr > curve.fpr_upper + 1e-9).any() or (true.fnr > curve.fnr_upper + 1e-9).any()
         wrong.update({"bound"} if now.bound.margin(at_delta) >= 0 else ())
