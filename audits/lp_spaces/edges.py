@@ -25,7 +25,7 @@ from dpcheck.algorithms.lp_spaces.rates import constrained_rate
 from dpcheck.algorithms.lp_spaces.regular import mirror_map
 from dpcheck.algorithms.lp_spaces.truncated import TruncatedMirrorDescent
 from dpcheck.geometry import Interval
-from dpcheck.harness.edges import Call, Plan
+from dpcheck.harness.edges import Call, Edges, Plan
 from dpcheck.interfaces import Algorithm, Constants, Problem
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
@@ -54,7 +54,7 @@ def told(dimension: int = 4, epsilon: float = EPSILON, **constants: Any) -> Prob
     return Problem(constants=Constants(**{**own, **values}), privacy=ApproxDP(epsilon, DELTA))
 
 
-def _perturbed() -> tuple[Iterator[Plan], Iterator[Call]]:
+def _perturbed() -> Edges:
     """Algorithm 1: r = 2 of 4 dimensions; lambda >= r H/(epsilon n), by itself or with L/(D sqrt n) in its place."""
     of, curved = ApproximateObjectivePerturbation, told(hessian_rank=1)
     least = 2 * H / (EPSILON * 100)
@@ -98,7 +98,7 @@ def _optimised() -> Iterator[Call]:
         yield f"a gap at curvature {curvature}", lambda c=curvature: mapping_gap(np.ones((1, 1)), c), curvature > 0  # type: ignore[misc]
 
 
-def _strongly_convex() -> tuple[Iterator[Plan], Iterator[Call]]:
+def _strongly_convex() -> Edges:
     """Algorithm 2: two records, smooth losses, 0 < modulus <= L D/2; the hard instance of its lower bound."""
     of = StronglyConvexObjectivePerturbation
 
@@ -124,7 +124,7 @@ def _lower() -> Iterator[Call]:
             yield said, lambda b=body, d=d, n=n: lower_instance(b, d, n, np.random.default_rng(0)), legal  # type: ignore[misc]
 
 
-def _descent() -> tuple[Iterator[Plan], Iterator[Call]]:
+def _descent() -> Edges:
     """Algorithm 3: 1 < p < 2, smooth losses, 1 <= T <= n/2, an exponent that is finite."""
     of = FullBatchMirrorDescent
 
@@ -150,7 +150,7 @@ def _descent() -> tuple[Iterator[Plan], Iterator[Call]]:
     return plans(), iter([(f"mirror map {r}", lambda r=r: mirror_map(1.5, 4, r), legal) for r, legal in maps])  # type: ignore[misc]
 
 
-def _phased() -> tuple[Iterator[Plan], Iterator[Call]]:
+def _phased() -> Edges:
     """Phased SGD: four records, and a first step eta/4 of at most 2/H."""
 
     def plans() -> Iterator[Plan]:
@@ -182,7 +182,7 @@ def _phased() -> tuple[Iterator[Plan], Iterator[Call]]:
     return plans(), calls()
 
 
-def _truncated(of: Callable[..., TruncatedMirrorDescent], p: float) -> tuple[Iterator[Plan], Iterator[Call]]:
+def _truncated(of: Callable[..., TruncatedMirrorDescent], p: float) -> Edges:
     """1 <= T <= n batches, sqrt T >= 2 beta and lambda >= beta M; for few enough epsilon where records are shuffled."""
     shuffled = of is ShuffledMirrorDescent
     n, epsilon = 4096, shuffle_epsilon(1.0, 4096, DELTA / 2)
@@ -229,7 +229,7 @@ def _truncated(of: Callable[..., TruncatedMirrorDescent], p: float) -> tuple[Ite
     return plans(), calls()
 
 
-EDGES: dict[str, Callable[[], tuple[Iterator[Plan], Iterator[Call]]]] = {
+EDGES: dict[str, Callable[[], Edges]] = {
     "Algorithm 1": _perturbed,
     "Algorithm 2": _strongly_convex,
     "Algorithm 3": _descent,

@@ -180,7 +180,7 @@ def outputs_of_phased_sgd(context: Context) -> Verdict:
 def planned_inside_of_its_conditions(context: Context, *, algorithm: str) -> Verdict:
     """Every algorithm, and what stands beside it, runs up to the edge of each of its conditions and not beyond."""
     # unbound: which problems are taken, whatever is stated of their solution
-    return planned_within(*EDGES[algorithm]())
+    return planned_within(EDGES[algorithm])
 
 
 LIKEWISE = ("lp_spaces/claim-table-2@large-p",)

@@ -19,6 +19,7 @@ from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy, sensitivity
 from dpcheck.harness.data_free import APART
+from dpcheck.harness.edges import planned_within
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.symbolic import agree, proved
@@ -32,6 +33,7 @@ from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.radial import RadialHeavyTail
 
 from .cases import DELTA, opposite_spikes, practical, problem
+from .edges import EDGES
 from .lemmas import (
     NO_BALL,
     NO_MAPPING,
@@ -414,6 +416,16 @@ def lines_of_output_perturbation(context: Context, *, solver: str, d: int) -> Ve
             "the answer, projected onto W": (returned, onto_ball(point.output)),
         }
     )
+
+
+@check(
+    "pure_heavy_tails/alg-2", kind="accuracy", grid={"algorithm": tuple(EDGES)},
+    also=tuple(f"pure_heavy_tails/{each}" for each in ("alg-1", "alg-3", "alg-4", "alg-5", "alg-7")),
+)  # fmt: skip
+def planned_inside_of_its_conditions(context: Context, *, algorithm: str) -> Verdict:
+    """Every algorithm, and what stands beside it, runs up to the edge of each of its conditions and not beyond."""
+    # unbound: which problems are taken, whatever is stated of their solution
+    return planned_within(EDGES[algorithm])
 
 
 settings_of_algorithm_2 = settings(

@@ -13,14 +13,22 @@ Plan = tuple[str, Algorithm[Any], Problem, int, bool]
 """What is at the edge, the algorithm, its problem and n, and whether it can be planned there."""
 Call = tuple[str, Callable[[], object], bool]
 """What is at the edge, what is called, and whether it answers there."""
+Edges = tuple[Iterable[Plan], Iterable[Call]]
 
 
-def planned_within(plans: Iterable[Plan], calls: Iterable[Call] = ()) -> Verdict:
+def planned_within(edges: Callable[[], Edges]) -> Verdict:
     """Holds where each of these is planned, or answers, if and only if it should; an error of ours is a refusal.
 
     A refusal that tells the smallest n is held to it: it is larger, the algorithm is planned there, and not one below.
+
+    Args:
+        edges: what is tried; all that it makes itself is within the conditions.
     """
-    plans, calls = list(plans), list(calls)
+    try:
+        some, others = edges()
+        plans, calls = list(some), list(others)
+    except DpcheckError as error:
+        return differs(f"what is within its conditions is refused: {error}", "exact")
     for said, algorithm, problem, n, legal in plans:
         what = f"{algorithm.label} at n = {n:,}, {said}"
         refused = _plan(algorithm, problem, n)
