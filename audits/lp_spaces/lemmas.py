@@ -33,11 +33,11 @@ from dpcheck.harness.symbolic import agree
 from dpcheck.interfaces import Algorithm, Array, Problem, Rng
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
-from dpcheck.symbols import L, delta, epsilon
+from dpcheck.symbols import L, T, delta, epsilon, kappa, n
 from dpcheck.verdicts import Verdict, combine, differs
 from dpcheck.workloads import HeavyCoordinates, QuadraticMean, signs_on
 
-from .cases import CORRECTED, DELTA, heavy, huber, linear, problem, pulled
+from .cases import CORRECTED, DELTA, READINGS, heavy, huber, linear, problem, pulled
 
 
 def quadratic(domain: Domain, inradius: float) -> QuadraticMean:
@@ -219,6 +219,37 @@ def perturbation(
             agree(scales, [first, second, lambda_ + 1, alpha], "variances of G and H, 1 + lambda, alpha"),
             agree((run.transcript.entries[0].core + 1).ravel(), (best + 1).ravel(), "1 + theta_1"),
             agree((out + 1).ravel(), (project(minimiser.output) + 1).ravel(), "1 + the projected output"),
+        ]
+    )
+
+
+def descent_lines(context: Context, p: float, step: str, reading: str) -> Verdict:
+    """grad Phi(w_{t+1}) = (b grad Phi(w_t) - g_t)/(b + alpha) from the released g_t, b = beta or 2 beta: its gradients
+    are those of the w_t, its output their average with weights a^t; and the printed variance.
+    """
+    work, size, steps, trials = huber(3), 400, 12, context.scale(20, 200)
+    algorithm = FullBatchMirrorDescent(p=p, steps=steps, step=step, **READINGS[reading])  # type: ignore[arg-type]
+    beta, steepest = 2.0, 3.0  # what is told need not be the least; at 1 a factor would be no other than its inverse
+    given = {"smoothness": lambda p: beta, "lipschitz": lambda p: steepest}
+    told = replace(problem(work, 0.9), constants=replace(work.constants, **given))
+    plan = algorithm.schedule(told, size)
+    run, rows = Run[Any](plan, trials, context.rng("run")), work.rows(context.rng("data"), 1, size)
+    out = algorithm.execute(run, work, Fixed(rows), np.zeros((1, 3)))
+    alpha, weight = 4 * beta / steps * math.log2(size / steps), beta if step == "beta" else 2 * beta
+    y, w, total, weights, cores = np.zeros((trials, 3)), np.zeros((trials, 3)), 0.0, 0.0, []
+    for t, entry in enumerate(run.transcript.entries, start=1):
+        cores.append(work.gradient(w[:, None], rows).mean(axis=1))
+        y = (weight * y - entry.output) / (weight + alpha)
+        w = inverse_map(y, p, reading)
+        total, weights = total + (1 + alpha / (2 * beta)) ** t * w, weights + (1 + alpha / (2 * beta)) ** t
+    released = np.stack([entry.core for entry in run.transcript.entries])
+    regular = dual_regularity(p, 3).kappa if reading == "corrected" else min(1 / (p - 1), 2 * math.log(3))
+    at = {L: steepest, kappa: regular, T: steps, n: size, epsilon: 0.9, delta: DELTA}
+    return combine(
+        [
+            agree([plan.phases[0].sigma ** 2], [float(explicit_of("lp_spaces/alg-3").subs(at))], "variance"),
+            agree(released.ravel() + 1, np.stack(cores).ravel() + 1, "1 + mean gradients", 1e-8),
+            agree(out.ravel() + 1, (total / weights).ravel() + 1, "1 + weighted average", 1e-8),
         ]
     )
 
