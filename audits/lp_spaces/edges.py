@@ -25,7 +25,7 @@ from dpcheck.algorithms.lp_spaces.rates import constrained_rate
 from dpcheck.algorithms.lp_spaces.regular import mirror_map
 from dpcheck.algorithms.lp_spaces.truncated import TruncatedMirrorDescent
 from dpcheck.geometry import Interval
-from dpcheck.harness.edges import Call, Edges, Plan
+from dpcheck.harness.edges import Call, Edges, Plan, dialled
 from dpcheck.interfaces import Algorithm, Constants, Problem
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
@@ -135,6 +135,7 @@ def _descent() -> Edges:
             yield f"H = {curved}", of(), told(smoothness=curved), 10**6, False
         yield "L infinite", of(), told(lipschitz=math.inf), 10**6, False
         yield "T = n/2", of(steps=10), told(), 20, True
+        yield "half of the noise", of(steps=10, noise_dial=0.5), told(), 20, True
         yield "T above n/2", of(steps=10), told(), 19, False
         yield "T = 0", of(steps=0), told(), 20, False
         for horizon, legal in (("paper", True), ("balanced", True), ("best", True), ("none", False)):
@@ -156,6 +157,7 @@ def _phased() -> Edges:
     def plans() -> Iterator[Plan]:
         for n, legal in ((4, True), (3, False)):
             yield "few records", HalvingPhasedSGD(), told(), n, legal
+            yield "few records, half of the noise", HalvingPhasedSGD(noise_dial=0.5), told(), n, legal
         for scale in (0.0, -1.0, math.inf):
             yield f"scale {scale}", HalvingPhasedSGD(scale=scale), told(), 100, False
         for n in (16, 10**4):
@@ -196,6 +198,8 @@ def _truncated(of: Callable[..., TruncatedMirrorDescent], p: float) -> Edges:
 
     def plans() -> Iterator[Plan]:
         yield "all at their edges", chosen(), at(), n, True
+        yield "every gradient kept", chosen(zero=False), at(), n, True
+        yield "half of the noise", chosen(noise_dial=0.5), at(), n, True
         yield "beta above sqrt(T)/2", chosen(threshold=3 * D), at(smoothness=2 * (1 + JUST)), n, False
         yield "lambda below beta M", chosen(threshold=2 * D * (1 - JUST)), at(), n, False
         yield "T = n", chosen(steps=n), at(), n, True
@@ -229,11 +233,18 @@ def _truncated(of: Callable[..., TruncatedMirrorDescent], p: float) -> Edges:
     return plans(), calls()
 
 
+def silent(algorithm: Any) -> bool:
+    """Noise that is dialled, or gradients that are kept whole, promise nothing."""
+    return dialled(algorithm) or not getattr(algorithm, "zero", True)
+
+
 EDGES: dict[str, Callable[[], Edges]] = {
     "Algorithm 1": _perturbed,
     "Algorithm 2": _strongly_convex,
     "Algorithm 3": _descent,
     "phased SGD": _phased,
+}
+CUT: dict[str, Callable[[], Edges]] = {
     "Algorithm 4": lambda: _truncated(ShuffledMirrorDescent, 1.5),
     "batched": lambda: _truncated(BatchedMirrorDescent, 1.5),
     "Euclidean": lambda: _truncated(EuclideanHeavyTails, 2.0),

@@ -61,6 +61,7 @@ from .lemmas import (
     UNSEEN,
     audited,
     bump_excess,
+    cautious,
     distant,
     of_some_rank,
     perturbation,
@@ -221,8 +222,7 @@ def gradients_of_the_optimiser(context: Context, *, alpha: float) -> Verdict:
 def certificate_is_sure(context: Context, *, gap: float) -> Verdict:
     """The certified gap lies above the true one in every trial, and below alpha."""
     left, right = [], []
-    for body_ in (Ball(4, 0.5), L1Ball(4, 0.5)):
-        work = quadratic(body_, 0.25)
+    for work in (quadratic(Ball(4, 0.5), 0.25), quadratic(L1Ball(4, 0.5), 0.25), cautious(Ball(4, 0.5))):
         sample = work.draw(context.rng(), context.scale(200, 2000), 30, means_only=True)
         tilt = context.rng("tilt").normal(size=(len(sample.values), 4))
         task = Task(workload=work, sample=sample, weight=0.2, centre=np.zeros((1, 4)), linear=tilt, gap=gap)
@@ -489,7 +489,9 @@ def lines_of_algorithm_1(context: Context, *, solver: str) -> Verdict:
         lambda_=lambda_, alpha=alpha, optimizer=Pushed() if solver == "pushed" else None
     )
     second = 64 * alpha * math.log(2.5 / DELTA) / (lambda_ * 0.9**2)
-    return perturbation(context, algorithm, quadratic(Ball(3, 0.5), 0.5), 40, lambda_, alpha, second)
+    work = quadratic(Ball(3, 0.5), 0.5)
+    known = {"lambda": lambda_, "alpha": alpha, "R": 0.5, "r": 3}
+    return perturbation(context, algorithm, work, 40, lambda_, alpha, second, known)
 
 
 @check("lp_spaces/alg-1", kind="privacy", expect=UNSEEN)

@@ -28,7 +28,7 @@ from dpcheck.algorithms.pure_heavy_tails.projection import inexact_projection
 from dpcheck.algorithms.pure_heavy_tails.reformulation import DirectSubgradient, JointReformulation, JointSubgradient
 from dpcheck.algorithms.pure_heavy_tails.sampling import ApproxLocalPotential, cells, gibbs_linear
 from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient, biased_subgradient, exact
-from dpcheck.harness.edges import Call, Edges, Plan
+from dpcheck.harness.edges import Call, Edges, Plan, dialled
 from dpcheck.interfaces import Array, Constants, Problem
 from dpcheck.privacy import PureDP
 from dpcheck.running import Fixed
@@ -65,6 +65,7 @@ def _solver(of: Callable[..., Any], most: float, d: int = 2) -> Edges:
 
     def plans() -> Iterator[Plan]:
         yield "k = 2", of(), told(d), 50, True
+        yield "half of the noise", of(noise_dial=0.5), told(d), 50, True
         yield "no record", of(C=1.0), told(d, float(d)), 0, False
         yield "G_k = G_2", of(k=3.0), told(d, moment=lambda k, m: 1.0), 50, True
         yield "G_k < G_2", of(k=3.0), told(d, moment=lambda k, m: 1 / k), 50, False
@@ -178,6 +179,7 @@ def _localised() -> Edges:
     of, single = PopLocalize, SingleOutputPert()
     plans: list[Plan] = [
         ("a record in every block", of(erm=single, blocks=5), told(), 10, True),
+        ("half of the noise", of(erm=replace(single, noise_dial=0.5), blocks=5), told(), 10, True),
         ("an empty block", of(erm=single, blocks=5), told(), 9, False),
         ("proved blocks of few records", of(erm=single), told(), 10, False),
         ("all printed phases, one block", of(erm=single, blocks=1, phase_count="printed"), told(), 64, True),
@@ -201,7 +203,11 @@ def _localised() -> Edges:
 
 def _baseline() -> Edges:
     of = NoisyClippedSubgradient
-    plans: list[Plan] = [("one record", of(), told(), 1, True), ("no record", of(C=1.0), told(), 0, False)]
+    plans: list[Plan] = [
+        ("one record", of(), told(), 1, True),
+        ("half of the noise", of(noise_dial=0.5), told(), 1, True),
+    ]
+    plans += [("no record", of(C=1.0), told(), 0, False)]
     plans += [("no moment", of(), told(moment=lambda k, m: math.inf), 50, False)]
     calls: list[Call] = [("k = 2", partial(of, k=2.0), True), ("k < 2", partial(of, k=2 - JUST), False)]
     for name in ("T", "C", "noise_dial"):
@@ -289,10 +295,13 @@ def _lower() -> Edges:
     return iter(()), iter(calls)
 
 
+def silent(algorithm: Any) -> bool:
+    """Noise that is dialled, or a walk whose law nobody has bounded, promises nothing."""
+    return dialled(algorithm) or getattr(algorithm, "sampler", "") == "hit-and-run"
+
+
 EDGES: dict[str, Callable[[], Edges]] = {
-    "Algorithm 1": _localised,
     "Algorithm 2": _localiser,
-    "Algorithm 3": _subgradients,
     "Algorithm 4": lambda: _solver(DoubleOutputPert, 12.0),
     "one stage": _single,
     "structured": lambda: _solver(StructuredDoubleOutputPert, 12.0),
@@ -300,6 +309,10 @@ EDGES: dict[str, Callable[[], Edges]] = {
     "smoothed": lambda: _selection(SmoothedEMPGM),
     "Algorithm 7": _gibbs,
     "baseline": _baseline,
+}
+BESIDE: dict[str, Callable[[], Edges]] = {
+    "Algorithm 1": _localised,
+    "Algorithm 3": _subgradients,
     "lower bounds": _lower,
 }
 """Algorithm -> plans and calls at its edges."""

@@ -17,6 +17,7 @@ from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import explicit_of, stated
 from dpcheck.geometry import Ball, BallIntersection, Box, Simplex
 from dpcheck.harness import accuracy, runtime
+from dpcheck.harness.edges import planned_within
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Sample
 from dpcheck.solvers import Task, certified, value
@@ -27,6 +28,7 @@ from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
 
+from .edges import BESIDE, silent
 from .lemmas import as_printed
 
 # The joint reformulation --------------------------------------------------------------------------------------------
@@ -294,6 +296,16 @@ def lines_of_algorithm_3(context: Context, *, function: str) -> Verdict:
             "accuracy asked of projections": (np.array(asked[-len(wanted) :]), np.array(wanted)),
         }
     )
+
+
+@check(
+    "pure_heavy_tails/alg-3", kind="accuracy", grid={"algorithm": tuple(BESIDE)},
+    also=("pure_heavy_tails/alg-1", "pure_heavy_tails/proc-hard-pack"),
+)  # fmt: skip
+def planned_inside_of_its_conditions(context: Context, *, algorithm: str) -> Verdict:
+    """Algorithms 1 and 3, and the hard classes, are taken up to the edge of each of their conditions and not beyond."""
+    # unbound: which problems are taken, whatever is stated of their solution
+    return planned_within(BESIDE[algorithm], silent)
 
 
 def gap_within(context: Context, function: str, alpha: float, label: str, allowed: float) -> Verdict:

@@ -16,13 +16,20 @@ Call = tuple[str, Callable[[], object], bool]
 Edges = tuple[Iterable[Plan], Iterable[Call]]
 
 
-def planned_within(edges: Callable[[], Edges]) -> Verdict:
+def dialled(algorithm: Any) -> bool:
+    """Whether its noise is not what the promise needs, by its own field or that of the solver inside."""
+    return any(getattr(each, "noise_dial", 1) != 1 for each in (algorithm, getattr(algorithm, "erm", None)))
+
+
+def planned_within(edges: Callable[[], Edges], silent: Callable[[Any], bool] = dialled) -> Verdict:
     """Holds where each of these is planned, or answers, if and only if it should; an error of ours is a refusal.
 
     A refusal that tells the smallest n is held to it: it is larger, the algorithm is planned there, and not one below.
+    What is planned claims the promise of its problem, or nothing.
 
     Args:
         edges: what is tried; all that it makes itself is within the conditions.
+        silent: of an algorithm, whether it claims nothing.
     """
     try:
         some, others = edges()
@@ -32,6 +39,10 @@ def planned_within(edges: Callable[[], Edges]) -> Verdict:
     for said, algorithm, problem, n, legal in plans:
         what = f"{algorithm.label} at n = {n:,}, {said}"
         refused = _plan(algorithm, problem, n)
+        if refused is None and algorithm.schedule(problem, n).claimed != (
+            None if silent(algorithm) else problem.privacy
+        ):
+            return differs(f"{what}: claims {algorithm.schedule(problem, n).claimed}", "exact")
         if legal == (refused is not None):
             return differs(f"{what}: {refused or 'planned, and must be refused'}", "exact")
         least = refused.smallest_n if isinstance(refused, Infeasible) else None
