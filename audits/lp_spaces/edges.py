@@ -66,6 +66,7 @@ def _perturbed() -> Edges:
         yield "lambda below its least", of(lambda_=least * (1 - 1e-3)), curved, 100, False
         yield "lambda of Theorem 2 at its least", of(), curved, rule, True
         yield "lambda of Theorem 2 below its least", of(), curved, rule - 1, False
+        yield "lambda > 0 for losses that are said to be flat", of(lambda_=1e-9), told(hessian_rank=0), 1, True
         yield "lambda > 0 for flat losses", of(lambda_=1e-9), flat, 1, True
         yield "lambda = 0 for flat losses", of(lambda_=0.0), flat, 1, False
         yield "no record", of(lambda_=1.0), flat, 0, False

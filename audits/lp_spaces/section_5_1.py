@@ -83,7 +83,15 @@ def potential_that_the_bound_is_told(context: Context, *, p: float) -> Verdict:
     point = context.rng("point").standard_normal(told.constants.d)
     point *= told.constants.extra["minimiser_norm"] / (np.abs(point) ** mirror.p).sum() ** (1 / mirror.p)
     grown = math.prod([row.growth] * row.steps)
-    return agree([symbols["C"], symbols["A"]], [float(mirror.value(point)), grown], "Phi at a point, and A")
+    said = [symbols.get(name, math.nan) for name in ("C", "A", "alpha", "sigma", "H", "L")]
+    wanted = [float(mirror.value(point)), grown, row.alpha, row.sigma]
+    wanted += [told.constants.smoothness(p), told.constants.lipschitz(p)]
+    silent = replace(algorithm, step="two-beta").terms(told, size).keys() | replace(algorithm, exponent="paper").terms(
+        told, size
+    )
+    if {"C", "A"} & silent:
+        return differs("the bound for beta in the step and the corrected map is told of another step or map", "exact")
+    return agree(said, wanted, "Phi at a point, A, alpha, sigma, H and L")
 
 
 @check(

@@ -23,7 +23,8 @@ from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
 
 from .cases import opposite_spikes
-from .lemmas import potential, wide
+from .lemmas import as_printed, potential, wide
+from .plans import lines_of_sampling
 
 # Lemma F.1 -------------------------------------------------------------------------------------------------------
 
@@ -186,6 +187,12 @@ def _evaluator_steps(context: Context, alpha_in: float) -> Verdict:
         runtime.verdict(counting.gradients / 2, bound, what="inner steps", x=1 / alpha_in),
         axes=("1/alpha_in", "inner steps"),
     )
+
+
+@check("pure_heavy_tails/alg-6", kind="transcription", also=("pure_heavy_tails/alg-7",))
+def calls_of_both_evaluators(context: Context) -> Verdict:
+    """What Algorithm 7 plans to ask for, and what it says of its releases, by evaluator, sampler and dimension."""
+    return as_printed(lines_of_sampling())
 
 
 @check("pure_heavy_tails/alg-6", kind="runtime", grid={"alpha_in": by_size([1.0, 0.5], [1.0, 0.5, 0.25])})
