@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import scipy
 import sympy as sp
 
 from dpcheck.accounting import account
 from dpcheck.algorithms.lp_spaces import ApproximateObjectivePerturbation, ExactObjectivePerturbation
-from dpcheck.algorithms.lp_spaces.objective import AlphaRule, exact_minimiser
+from dpcheck.algorithms.lp_spaces.objective import AlphaRule, PerturbedObjective, exact_minimiser
 from dpcheck.algorithms.lp_spaces.optimizer import ProjectedGradient
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import bound_of, explicit_of, order_of, stated, unassumed
-from dpcheck.errors import DpcheckError
 from dpcheck.geometry import Ball, L1Ball
 from dpcheck.harness import accuracy, domain, risk, runtime, sensitivity, stability
 from dpcheck.harness.data_free import told_apart
@@ -27,7 +26,6 @@ from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.sensitivity import Certificate
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array, Sample
-from dpcheck.privacy import ApproxDP
 from dpcheck.solvers import Pushed, Task, value
 from dpcheck.symbols import BY_NAME, L, alpha, epsilon, n
 from dpcheck.verdicts import Verdict, differs, undecided
@@ -49,13 +47,13 @@ from .cases import (
     interval,
     largest,
     leaning,
-    limits,
     linear,
     log_over,
     on_the_cone,
     problem,
     refuted_as_stated,
 )
+from .edges import edges_of_theorem_1
 from .lemmas import (
     OF_PERTURBATIONS,
     UNSEEN,
@@ -111,32 +109,21 @@ def planned_where_the_theorems_apply(context: Context, *, H: float) -> Verdict:
     """Algorithm 1 is planned where the hypotheses of Theorem 1 hold, and refused just outside of each: lambda, epsilon,
     delta and, with the lambda of Theorem 2, n. At the edge its Jacobian costs between 9/10 of epsilon/2 and all of it.
     """
-    work = quadratic(Ball(3, 0.7), 0.7)
-    steep = replace(work.constants, smoothness=lambda p: H, hessian_rank=3)
-    told, size, r = replace(problem(work, 0.5), constants=steep), 4000, 3
-    at = {"n": size, "H": H, "L": steep.lipschitz(2.0), "D": 1.4, "r": r, "epsilon": 0.5, "delta": DELTA}
-    edges = {name: float(edge) for name, edge in limits("lp_spaces/thm-1", at).items()}
-    least = math.ceil(float(limits("lp_spaces/thm-2", {**at, "d": 3})["n"]))
-    plans = [
-        (edges["lambda"] * (1 + 1e-6), 0.5, DELTA, size, True), (edges["lambda"] * (1 - 1e-6), 0.5, DELTA, size, False),
-        (None, 0.5, DELTA, least, True), (None, 0.5, DELTA, least - 1, False),
-        (9.0, edges["epsilon"] * (1 - 1e-9), DELTA, size, True), (9.0, edges["epsilon"], DELTA, size, False),
-        (9.0, 0.5, edges["delta"] * (1 - 1e-9), size, True),
-    ]  # fmt: skip
-    for lambda_, epsilon_, delta_, n_, wanted in plans:
-        setting = replace(told, privacy=ApproxDP(epsilon_, delta_))
-        try:
-            ApproximateObjectivePerturbation(lambda_=lambda_, alpha=0.0).schedule(setting, n_)
-        except DpcheckError:
-            planned = False
-        else:
-            planned = True
-        if planned != wanted:
-            return differs(f"planned: {planned} at lambda = {lambda_}, {setting.privacy} and n = {n_}", "exact")
-    plan = ApproximateObjectivePerturbation(lambda_=edges["lambda"] * (1 + 1e-9), alpha=0.0).schedule(told, size)
-    spent = plan.releases[0].law.jacobian / (0.5 / 2)  # type: ignore[attr-defined]
-    said = f"planned inside and refused outside of {len(plans)} edges; the Jacobian costs {spent:.6g} of epsilon/2"
-    return judged(abs(0.95 - spent), "<=", 0.05, said, "exact", numbers={"share": spent})
+    return edges_of_theorem_1(H)
+
+
+@check("lp_spaces/alg-1", kind="privacy", also=("lp_spaces/proc-exact-objpert",))
+def law_of_the_perturbed_minimiser(context: Context) -> Verdict:
+    """What the accountant is told of it: a Gaussian of the shift s stretch/sigma, behind a factor of e^jacobian."""
+    law, s, e = PerturbedObjective(sigma=3.0, stretch=5.0, jacobian=0.2), 0.7, 1.1
+    shift, core = 0.7 * 5.0 / 3.0, np.ones((2, 3))
+    tails = [scipy.special.ndtr(sign * shift / 2 - (e - 0.2) / shift) for sign in (1, -1)]
+    wanted = [0.0, 0.0, 0.0, 0.0, 0.2 + 4 * shift**2 / 2, tails[0] - math.exp(e - 0.2) * tails[1], 3.0]
+    found = [law.pure(0.0), law.zcdp(0.0), law.renyi(4.0, 0.0), law.delta(e, 0.0), law.renyi(4.0, s), law.delta(e, s)]
+    unbounded = (law.pure(s), law.zcdp(s)) == (math.inf, math.inf)
+    if not unbounded or not np.array_equal(law.sample(core, context.rng()), core):
+        return differs("a movement has no pure epsilon and no rho, and the noise is in the core already", "exact")
+    return agree([*found, law.noise], wanted, "divergences of the perturbed minimiser")
 
 
 @check("lp_spaces/alg-1", kind="sensitivity")

@@ -80,6 +80,25 @@ def planned_inside_of_its_conditions(context: Context, *, algorithm: str) -> Ver
     return planned_within(CUT[algorithm], silent)
 
 
+@check("lp_spaces/proc-batched-md", kind="accuracy", grid={"p": (1.2, 1.8)})
+def gradients_are_cut_or_kept(context: Context, *, p: float) -> Verdict:
+    """Above the level in the dual norm a gradient is zero, up to it itself, and untruncated always; with one point for
+    many records too, and many for one.
+    """
+    # unbound: gradients at a level of this check's own
+    work, trials, level = heavy(3, p), context.scale(20, 200), 1.0
+    rows, w = work.rows(context.rng("data"), trials, 5), 0.3 * context.rng("points").standard_normal((trials, 3))
+    found, wanted = [], []
+    for at, of in ((w, rows), (w[:1], rows), (w, rows[:1])):
+        for zero in (True, False):
+            ours = BatchedMirrorDescent(p=p, zero=zero).truncated(work, at, of, level)
+            whole = np.stack([work.gradient(at[i % len(at)], of[i % len(of)]) for i in range(trials)])
+            size = (np.abs(whole) ** (p / (p - 1))).sum(axis=2) ** (1 - 1 / p)
+            found.append(ours.ravel())
+            wanted.append((whole * (size <= level)[..., None] if zero else whole).ravel())
+    return agree(np.concatenate(found) + 1, np.concatenate(wanted) + 1, "1 + gradients")
+
+
 @check("lp_spaces/proc-batched-md", kind="privacy", expect=UNSEEN)
 def outputs_of_batched_descent(context: Context) -> Verdict:
     """800 records in space, one gradient just below the threshold turned round; only the average is seen."""

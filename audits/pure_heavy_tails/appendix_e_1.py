@@ -101,6 +101,8 @@ def printed_parameters(context: Context) -> Verdict:
     ]
     for domain, eta in domains:
         points = net(domain, eta)
+        if not len(points):
+            return differs(f"the net of radius {eta} is empty", "exact")
         size = (4000, domain.constants.d)
         spread = context.rng("cover", eta).uniform(-1, 1, size) * domain.constants.diameter(2.0) / 2
         inside = domain.project(np.concatenate([spread, 10 * spread]) + domain.project(np.zeros((1, size[1]))))

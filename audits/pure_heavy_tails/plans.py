@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -55,59 +56,67 @@ SOLVERS: dict[str, PrivateErm] = {"one stage": SingleOutputPert(k=K), "selection
 """One whose constant is that of every weight, and one whose constant grows with the logarithm of the weight."""
 
 
-def phases_by_hand(
-    erm: PrivateErm, n: int, J: int, resolution: float
-) -> tuple[list[float], list[float], list[tuple[int, ...]]]:
-    """Weights, precisions and (t, first record, records a block), until blocks are empty or 3 Delta/lambda is small."""
-    at = told()
+@dataclass(frozen=True)
+class ByHand:
+    """Phases of Algorithm 1 on a line until blocks are empty, or 3 Delta/lambda is below a share of D.
 
-    def precision(m: int, weight: float) -> float:
-        c = replace(erm, lambda_=weight).c_erm(at, m)
+    Attributes:
+        c_erm: of the weights and precisions; None for the solver's own.
+    """
+
+    erm: PrivateErm
+    n: int
+    J: int
+    resolution: float
+    c_erm: float | None = None
+
+    def precision(self, m: int, weight: float, c_erm: float | None) -> float:
+        c = replace(self.erm, lambda_=weight).c_erm(told(), m) if c_erm is None else c_erm
         return c * (unit(1, m) + G_2 / math.sqrt(m)) + math.sqrt(20 / m) * G_2
 
-    first_m = n // 2 // J
-    weight = float(
-        scipy.optimize.brentq(lambda x: x - 20 * precision(first_m, x) / D, 1e-9, 1e9, xtol=1e-13, rtol=1e-14)
-    )
-    weights, precisions, places, start, t = [], [], [], 0, 1
-    while n // 2**t // J >= 1:
-        m = n // 2**t // J
-        weights.append(weight * 32 ** (t - 1))
-        precisions.append(precision(m, weights[-1]))
-        places.append((t, start, m))
-        if 3 * precisions[-1] / weights[-1] < resolution * D:
-            break
-        start, t = start + n // 2**t, t + 1
-    return weights, precisions, places
+    def rows(self) -> Iterator[tuple[int, int, int, float, float]]:
+        """(t, first record, records a block, lambda, Delta), lambda_1 found as the root that it is."""
+        m, start, t = self.n // 2 // self.J, 0, 1
+        first = scipy.optimize.brentq(
+            lambda x: x - 20 * self.precision(m, x, self.c_erm) / D, 1e-9, 1e9, xtol=1e-13, rtol=1e-14
+        )
+        while m >= 1:
+            weight = float(first) * 32 ** (t - 1)
+            yield t, start, m, weight, self.precision(m, weight, self.c_erm)
+            if 3 * self.precision(m, weight, self.c_erm) / weight < self.resolution * D:
+                return
+            start, t = start + self.n // 2**t, t + 1
+            m = self.n // 2**t // self.J
 
 
-def lines_of_phases(erm: PrivateErm, n: int, J: int, resolution: float) -> dict[str, tuple[Array, Array]]:
-    """What Algorithm 1 plans, and tells its bound, against the same by hand."""
-    at, algorithm = told(), PopLocalize(erm=erm, blocks=J, resolution=resolution)
-    weights, precisions, places = phases_by_hand(erm, n, J, resolution)
-    rows = list(algorithm.phases(at, n))
-    said = PopLocalize(erm=erm, blocks=J, resolution=resolution).terms(at, n)
-    margin = erm.success - 0.05 - 0.5
-    proved = math.ceil(math.log(math.ceil(math.log2(n)) / 0.1) / (2 * margin**2))
-    own = PopLocalize(erm=erm, resolution=resolution)
-    many = 200 * n  # with as many blocks as are proved
-    whole, (w, p, _) = own.terms(at, many), phases_by_hand(erm, many, own.repetitions(at, many), resolution)
-    blocks = math.ceil(math.log(math.ceil(math.log2(many)) / 0.1) / (2 * margin**2))
-    known = {"k", "G_k"}
-    return {
-        "phases": (numbers(*[row[:3] for row in rows]), numbers(*places)),
-        "weights": (numbers(*[row[3] for row in rows]), numbers(*weights)),
-        "precisions": (numbers(*[row[4] for row in rows]), numbers(*precisions)),
-        "blocks": (numbers(own.repetitions(at, n), own.repetitions(at, many)), numbers(proved, blocks)),
-        "told of few blocks": (numbers(said.keys() == known, said["k"], said["G_k"]), numbers(True, K, G_K)),
-        "told of a wide chance": (numbers(own.terms(told(chance=0.6), many).keys() == known), numbers(True)),
-        "told of an unproved solver": (
-            numbers(replace(own, erm=replace(erm, C=1.0)).terms(at, many).keys() == known), numbers(True),
-        ),
-        "weights told": (numbers(*whole.get("lambda[i]", ())), numbers(*w)),
-        "precisions told": (numbers(*whole.get("Delta[i]", ())), numbers(*p)),
-        "phases told": (numbers(whole.get("l", 0)), numbers(len(w))),
-    }  # fmt: skip
+def lines_of_phases(erm: PrivateErm, n: int, J: int, side: float) -> dict[str, tuple[Array, Array]]:
+    """What Algorithm 1 plans, and tells its bound, against the same by hand; `side` times where phase 2 is the last."""
+    endless = list(ByHand(erm, n, J, 1e-300).rows())
+    resolution = side * 3 * endless[1][4] / endless[1][3] / D
+    at, own = told(), PopLocalize(erm=erm, resolution=resolution)
+    few, many = replace(own, blocks=J), 200 * n
+    margin, known = erm.success - 0.05 - 0.5, {"k", "G_k"}
+    blocks = [math.ceil(math.log(math.ceil(math.log2(size)) / 0.1) / (2 * margin**2)) for size in (n, many)]
+    lines = {
+        "phases": (numbers(*few.phases(at, n)), numbers(*ByHand(erm, n, J, resolution).rows())),
+        "blocks": (numbers(*(own.repetitions(at, size) for size in (n, many))), numbers(*blocks)),
+    }
+    silent = {
+        "few blocks": few.terms(at, n),
+        "a wide chance": own.terms(told(chance=0.6), many),
+        "no chance": own.terms(told(chance=0.0), many),
+        "an unproved solver": replace(own, erm=replace(erm, C=1.0)).terms(at, many),
+    }
+    for said, terms in silent.items():
+        lines[f"told of {said}"] = numbers(terms.keys() == known, terms["k"], terms["G_k"]), numbers(True, K, G_K)
+    for c in (None, 1.0):  # the weights that are run, the precisions that are proved
+        terms = replace(own, c_erm=c, blocks=blocks[1]).terms(at, many)
+        run = ByHand(erm, many, blocks[1], resolution, c)
+        told_of = [(weight, run.precision(m, weight, None)) for _, _, m, weight, _ in run.rows()]
+        pairs = zip(terms.get("lambda[i]", ()), terms.get("Delta[i]", ()), strict=True)
+        lines[f"told of c_erm = {c}"] = numbers(*pairs), numbers(*told_of)
+        lines[f"phases told of c_erm = {c}"] = numbers(terms.get("l", 0)), numbers(len(told_of))
+    return lines
 
 
 def lines_of_constants() -> dict[str, tuple[Array, Array]]:
