@@ -41,6 +41,7 @@ from .lemmas import (
     STAGE,
     WEIGHTS,
     as_printed,
+    audited,
     distance_within,
     distances,
     far_answers,
@@ -443,6 +444,22 @@ settings_of_algorithm_2 = settings(
     problems=PLANNED,
     fields={**WEIGHTS, "k": (2.0, 3.0, 4.0), "zeta": (1.0, 3.0, 7.0)},
 )
+
+
+@check(
+    "pure_heavy_tails/alg-2", kind="privacy", also=("pure_heavy_tails/proc-single-op",),
+    grid={"solver": ("Algorithm 2", "one stage")}, expect=("consistent", "undecided"),
+)  # fmt: skip
+def outputs_of_output_perturbation(context: Context, *, solver: str) -> Verdict:
+    """The worst pair, the worst legal solver and an interval that is too long to matter: two thirds of epsilon, seven
+    ninths in one stage; half of the noise would cost twice that.
+    """
+    kind, share = {"Algorithm 2": (OutputPertLocalize, 2 / 3), "one stage": (SingleOutputPert, 7 / 9)}[solver]
+    work = wide()
+    case = Case(kind(C=1.0, minimiser=Pushed()), work, problem(work, 1.0), start=np.zeros((1, 1)))
+    return audited(context, case, opposite_spikes(10, 1e6), halved=2 * share)
+
+
 SINGLE = {
     "records": "pure_heavy_tails/alg-2@records",
     "C": "pure_heavy_tails/alg-2@cap",
