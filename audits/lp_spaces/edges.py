@@ -20,7 +20,7 @@ from dpcheck.algorithms.lp_spaces import (
     StronglyConvexObjectivePerturbation,
 )
 from dpcheck.algorithms.lp_spaces.hard_instances import lower_instance
-from dpcheck.algorithms.lp_spaces.objective import exact_minimiser
+from dpcheck.algorithms.lp_spaces.objective import AlphaRule, exact_minimiser
 from dpcheck.algorithms.lp_spaces.optimizer import ProjectedGradient, mapping_gap
 from dpcheck.algorithms.lp_spaces.rates import constrained_rate
 from dpcheck.algorithms.lp_spaces.regular import mirror_map
@@ -90,6 +90,15 @@ def edges_of_theorem_1(smoothness: float) -> Verdict:
     spent = plan.releases[0].law.jacobian / (0.5 / 2)  # type: ignore[attr-defined]
     said = f"planned inside and refused outside of {len(plans)} edges; the Jacobian costs {spent:.6g} of epsilon/2"
     return judged(abs(0.95 - spent), "<=", 0.05, said, "exact", numbers={"share": spent})
+
+
+def at_their_caps(rule: AlphaRule) -> list[float]:
+    """alpha of Algorithms 1 and 2 for steep losses, two records and a narrow set; gradients of 7 flat losses."""
+    steep = told(lipschitz=100.0, diameter=1.0, hessian_rank=1, extra={"width": 1e-3, "modulus": 50.0})
+    first = ApproximateObjectivePerturbation(alpha_rule=rule)
+    flat = first.schedule(told(hessian_rank=0, smoothness=math.inf), 7)
+    rows = [algorithm.schedule(steep, 2).phases[0] for algorithm in (first, StronglyConvexObjectivePerturbation())]
+    return [*(row.alpha for row in rows), flat.gradients]
 
 
 def _perturbed() -> Edges:

@@ -53,7 +53,7 @@ from .cases import (
     problem,
     refuted_as_stated,
 )
-from .edges import edges_of_theorem_1
+from .edges import at_their_caps, edges_of_theorem_1
 from .lemmas import (
     OF_PERTURBATIONS,
     UNSEEN,
@@ -112,12 +112,19 @@ def planned_where_the_theorems_apply(context: Context, *, H: float) -> Verdict:
     return edges_of_theorem_1(H)
 
 
+@check("lp_spaces/alg-1", kind="accuracy", also=("lp_spaces/alg-2",), grid={"rule": ("paper", "fixed")})
+def accuracy_at_its_cap(context: Context, *, rule: AlphaRule) -> Verdict:
+    """Steep losses, few records and a narrow set: no alpha is above 1; flat losses ask for one gradient a record."""
+    # unbound: a minimum of three, of which the claims state the other two
+    return agree(at_their_caps(rule), [1.0, 1.0, 7], "alpha of both algorithms, and gradients")
+
+
 @check("lp_spaces/alg-1", kind="privacy", also=("lp_spaces/proc-exact-objpert",))
 def law_of_the_perturbed_minimiser(context: Context) -> Verdict:
     """What the accountant is told of it: a Gaussian of the shift s stretch/sigma, behind a factor of e^jacobian."""
     law, s, e = PerturbedObjective(sigma=3.0, stretch=5.0, jacobian=0.2), 0.7, 1.1
     shift, core = 0.7 * 5.0 / 3.0, np.ones((2, 3))
-    tails = [scipy.special.ndtr(sign * shift / 2 - (e - 0.2) / shift) for sign in (1, -1)]
+    tails = scipy.special.ndtr(np.array([0.5, -0.5]) * shift - (e - 0.2) / shift)
     wanted = [0.0, 0.0, 0.0, 0.0, 0.2 + 4 * shift**2 / 2, tails[0] - math.exp(e - 0.2) * tails[1], 3.0]
     found = [law.pure(0.0), law.zcdp(0.0), law.renyi(4.0, 0.0), law.delta(e, 0.0), law.renyi(4.0, s), law.delta(e, s)]
     unbounded = (law.pure(s), law.zcdp(s)) == (math.inf, math.inf)

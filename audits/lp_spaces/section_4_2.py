@@ -463,8 +463,8 @@ def signs_of_the_hard_instance(context: Context, *, body: str) -> Verdict:
 @check("lp_spaces/alg-2", kind="accuracy", grid={"rule": ("paper", "diam", "fixed"), "records": (4, 200)})
 def lines_of_algorithm_2(context: Context, *, rule: str, records: int) -> Verdict:
     """The same for Algorithm 2 under each rule for lambda, with the alpha of Theorem 4 and its own second variance."""
-    domain, D, m = Ball(3, 1.0), 2.0, records
-    work = QuadraticMean(*signs_on(domain, 0.4, 0.5), domain, 1.0, 1.0)  # wider than 1, so that the rules differ
+    domain, D, m = Ball(3, 1.25), 2.5, records
+    work = QuadraticMean(*signs_on(domain, 0.4, 0.5), domain, 1.25, 1.25**2)  # wider than 1, so that the rules differ
     modulus = work.constants.extra["modulus"]
     taken = {"paper": modulus, "diam": modulus / D**2, "fixed": (1 - 1 / m) * modulus / (D**2 / 2)}[rule]
     known = {"L": work.constants.lipschitz(2.0), "omega": work.constants.extra["width"], "mu": modulus, "D": D}

@@ -18,13 +18,13 @@ from dpcheck.interfaces import Array, Sample
 from dpcheck.laws import Exponential
 from dpcheck.verdicts import Point, Verdict, differs, holds, refuted, undecided
 from dpcheck.workloads.amplitudes import Pareto
-from dpcheck.workloads.linear import RareSpikes
+from dpcheck.workloads.linear import RareSpikes, SparseDirection
 from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
 
+from . import plans
 from .cases import opposite_spikes
 from .lemmas import as_printed, potential, wide
-from .plans import lines_of_sampling
 
 # Lemma F.1 -------------------------------------------------------------------------------------------------------
 
@@ -189,10 +189,23 @@ def _evaluator_steps(context: Context, alpha_in: float) -> Verdict:
     )
 
 
+@check("pure_heavy_tails/proc-logconcave-sampler", kind="accuracy", grid={"count": (16, 60, 200)})
+def cells_by_hand(context: Context, *, count: int) -> Verdict:
+    """Cells of a disc around its middle, a point near the boundary, and one on it, where rays leave at once."""
+    work, lines = SparseDirection(nu=(1.0, 0.0), D=2.0), {}
+    for centre, radius in (((0.1, 0.2), 0.3), ((0.7, 0.3), 0.9), ((0.6, -0.8), 0.5)):
+        points, sizes = cells(work, (np.array([centre]), radius), count)
+        wanted = plans.cells_by_hand(np.array(centre), radius, count, 1.0)
+        lines[f"cells around {centre}"] = points[0], wanted[0]
+        kept = wanted[1] > math.log(1e-18)  # of the others rounding decides which are as small as can be
+        lines[f"sizes around {centre}"] = sizes[0][kept], wanted[1][kept]
+    return as_printed(lines, 1e-7)
+
+
 @check("pure_heavy_tails/alg-6", kind="transcription", also=("pure_heavy_tails/alg-7",))
 def calls_of_both_evaluators(context: Context) -> Verdict:
     """What Algorithm 7 plans to ask for, and what it says of its releases, by evaluator, sampler and dimension."""
-    return as_printed(lines_of_sampling())
+    return as_printed(plans.lines_of_sampling())
 
 
 @check("pure_heavy_tails/alg-6", kind="runtime", grid={"alpha_in": by_size([1.0, 0.5], [1.0, 0.5, 0.25])})

@@ -225,7 +225,7 @@ def _subgradients() -> Edges:
 
     calls: list[Call] = []
     adaptive = partial(adaptive_inexact_subgradient, slope, near)
-    biased = partial(biased_subgradient, slope, near, np.zeros((1, 1)))
+    biased = partial(biased_subgradient, slope, near, np.array([[0.0], [0.3]]))
     for at, legal in ((1.0, True), (1.001, False)):
         calls.append((f"Algorithm 3 from {at} of [-1, 1]", partial(adaptive, np.full((1, 1), at), 0.5, 2.0), legal))
     for alpha, far in ((0.0, 2.0), (0.5, 0.0)):

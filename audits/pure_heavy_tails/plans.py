@@ -20,9 +20,11 @@ from dpcheck.algorithms.pure_heavy_tails import (
     SmoothedEMPGM,
 )
 from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm
+from dpcheck.algorithms.pure_heavy_tails.reformulation import JointSubgradient
 from dpcheck.algorithms.pure_heavy_tails.sampling import NODES
 from dpcheck.interfaces import Array, Constants, Problem
 from dpcheck.privacy import PureDP
+from dpcheck.solvers import HALVINGS, acceleration_limit
 from dpcheck.solvers.extension import LINE_CALLS
 
 D, K, G_2, G_K, EPSILON = 1.7, 3.0, 1.5, 5 / 3, 0.4
@@ -196,3 +198,50 @@ def lines_of_sampling() -> dict[str, tuple[Array, Array]]:
             numbers(first.releases[0].reads[0].sensitivity, D_0, first.phases[0].noise),
         )
     return lines
+
+
+def lines_of_calls() -> dict[str, tuple[Array, Array]]:
+    """Gradients that output perturbation plans: a search on a line, accelerated steps for smooth losses above it, the
+    proved steps of a subgradient method over the set that its stage has.
+    """
+    m, C, lines = 20, 0.5, {}
+    for d, weight in ((1, 0.8), (2, 1e-9), (2, 0.8), (2, 3000.0)):
+        at = told(d)
+        passes = max(HALVINGS + 2, 2 * acceleration_limit(2.0, weight) if d > 1 else 0)
+        steepest = G_K * (m / at.failure_probability) ** (1 / K)
+        radius = 100 * 3 * C * d / (weight * m * EPSILON / 2)
+        steps = []
+        for parts, own in ((2, D), (72, min(D, 2 * radius))):  # the gap is C^2/(parts lambda m^2)
+            norms = math.sqrt(m * D**2 + own**2) * (steepest + 2 * C + weight * D)
+            steps.append(m * math.ceil((3 * norms * parts * weight * m**2 / C**2) ** 2))
+        fields: dict[str, Any] = {"k": K, "lambda_": weight, "C": C}
+        joint = {**fields, "minimiser": JointSubgradient()}
+        solvers: dict[str, tuple[PrivateErm, float]] = {
+            "Algorithm 2": (OutputPertLocalize(**fields), m * passes),
+            "one stage": (SingleOutputPert(**fields), m * passes),
+            "Algorithm 4": (DoubleOutputPert(**fields), 2 * m * passes),
+            "Algorithm 2, subgradients": (OutputPertLocalize(**joint), steps[0]),
+            "Algorithm 4, subgradients": (DoubleOutputPert(**joint), sum(steps)),
+        }
+        for said, (solver, calls) in solvers.items():
+            lines[f"{said}, d = {d}, lambda = {weight:g}"] = numbers(solver.schedule(at, m).gradients), numbers(calls)
+    return lines
+
+
+def cells_by_hand(centre: Array, radius: float, count: int, half: float) -> tuple[Array, Array]:
+    """Sectors of rings of the disc of radius `half`, within `radius` of a centre (2,), and the logarithms of their
+    sizes: a ray that leaves the disc at once has cells of no size, of which 1e-24 of the ball's square is kept.
+    """
+    rays = max(8, round(math.sqrt(2 * count)))
+    rings = max(1, count // rays)
+    points, sizes = [], []
+    for i in range(rays):
+        turn = 2 * math.pi * (i + 0.5) / rays
+        ray = np.array([math.cos(turn), math.sin(turn)])
+        along = float(centre @ ray)
+        reach = min(radius, -along + math.sqrt(max(0.0, along**2 + half**2 - float(centre @ centre))))
+        for j in range(rings):
+            share = (j + 0.5) / rings
+            points.append(centre + reach * share * ray)
+            sizes.append(math.log(max(reach**2 * share, 1e-24 * radius**2)))
+    return np.array(points), np.array(sizes) - max(sizes)

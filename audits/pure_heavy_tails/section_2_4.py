@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from dpcheck.algorithms.pure_heavy_tails.projection import inexact_projection
+from dpcheck.algorithms.pure_heavy_tails.projection import halvings, inexact_projection
 from dpcheck.algorithms.pure_heavy_tails.reformulation import DirectSubgradient, JointReformulation, JointSubgradient
 from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient
 from dpcheck.checks import Context, by_size, check
@@ -247,6 +247,11 @@ def each_trial_is_projected_by_itself(context: Context, *, domain: str) -> Verdi
             for i in range(trials)
         ]
         lines[what] = inexact_projection(y, c, radii, K.project, xi), np.array(alone)
+    R, r, off = (10 ** rng.uniform(low, high, 400) for low, high in ((-2, 1), (-1, 1), (-2, 0)))
+    lines["halvings"] = halvings(R, r, off) + 0.0, np.ceil(np.log2(1 + R**2 / (r * off)))
+    far = np.array([1e300])  # whose square is no float
+    wanted = np.ceil(np.array([590.0]) / math.log10(2))
+    lines["halvings of points far away"] = halvings(far, far / 1e290, far / far) + 0.0, wanted
     return as_printed(lines)
 
 

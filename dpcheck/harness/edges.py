@@ -22,7 +22,8 @@ def dialled(algorithm: Any) -> bool:
 
 
 def planned_within(edges: Callable[[], Edges], silent: Callable[[Any], bool] = dialled) -> Verdict:
-    """Holds where each of these is planned, or answers, if and only if it should; an error of ours is a refusal.
+    """Holds where each of these is planned, or answers, if and only if it should; an error of ours is a refusal, one of
+    arithmetic is none, and no plan.
 
     A refusal that tells the smallest n is held to it: it is larger, the algorithm is planned there, and not one below.
     What is planned claims the promise of its problem, or nothing.
@@ -38,32 +39,37 @@ def planned_within(edges: Callable[[], Edges], silent: Callable[[Any], bool] = d
         return differs(f"what is within its conditions is refused: {error}", "exact")
     for said, algorithm, problem, n, legal in plans:
         what = f"{algorithm.label} at n = {n:,}, {said}"
-        refused = _plan(algorithm, problem, n)
-        if refused is None and algorithm.schedule(problem, n).claimed != (
-            None if silent(algorithm) else problem.privacy
-        ):
-            return differs(f"{what}: claims {algorithm.schedule(problem, n).claimed}", "exact")
-        if legal == (refused is not None):
-            return differs(f"{what}: {refused or 'planned, and must be refused'}", "exact")
-        least = refused.smallest_n if isinstance(refused, Infeasible) else None
-        if least is not None and not (
-            least > n and _plan(algorithm, problem, least) is None and _plan(algorithm, problem, least - 1) is not None
-        ):
-            return differs(f"{what}: {least:,} is not the smallest n that would do", "exact")
+        ended = _plan(algorithm, problem, n)
+        if isinstance(ended, Exception):
+            if legal or not isinstance(ended, DpcheckError):
+                return differs(f"{what}: {ended}", "exact")
+            least = ended.smallest_n if isinstance(ended, Infeasible) else None
+            if least is not None and not (
+                least > n
+                and not isinstance(_plan(algorithm, problem, least), Exception)
+                and isinstance(_plan(algorithm, problem, least - 1), DpcheckError)
+            ):
+                return differs(f"{what}: {least:,} is not the smallest n that would do", "exact")
+        elif not legal:
+            return differs(f"{what}: planned, and must be refused", "exact")
+        elif ended.claimed != (None if silent(algorithm) else problem.privacy):
+            return differs(f"{what}: claims {ended.claimed}", "exact")
     for said, call, legal in calls:
-        refused = _refused(call)
-        if legal == (refused is not None):
-            return differs(f"{said}: {refused or 'answered, and must be refused'}", "exact")
+        ended = _ended(call)
+        if isinstance(ended, Exception) and (legal or not isinstance(ended, DpcheckError)):
+            return differs(f"{said}: {ended}", "exact")
+        if not legal and not isinstance(ended, Exception):
+            return differs(f"{said}: answered, and must be refused", "exact")
     return holds(f"inside or refused as they should be, all {len(plans) + len(calls)}", "exact")
 
 
-def _plan(algorithm: Algorithm[Any], problem: Problem, n: int) -> DpcheckError | None:
-    return _refused(lambda: algorithm.schedule(problem, n))
+def _plan(algorithm: Algorithm[Any], problem: Problem, n: int) -> Any:
+    return _ended(lambda: algorithm.schedule(problem, n))
 
 
-def _refused(call: Callable[[], object]) -> DpcheckError | None:
+def _ended(call: Callable[[], object]) -> Any:
+    """What it gives, or the error that it ends with."""
     try:
-        call()
-    except DpcheckError as error:
+        return call()
+    except (DpcheckError, ArithmeticError, ValueError) as error:
         return error
-    return None
