@@ -44,11 +44,11 @@ D, H, EPSILON = 2.0, 1.0, 0.5
 
 
 def told(dimension: int = 2, epsilon: float = EPSILON, chance: float = DELTA, **given: Any) -> Problem:
-    """Constants of an own choice: moments that grow with their order, a smoothness, a diameter."""
+    """Constants of an own choice: moments that grow with their order, a smoothness, a diameter that is this in l_2."""
     own = {"smoothness": H, "diameter": D, **given}
     constants = Constants(
         d=dimension,
-        diameter=lambda p: own["diameter"],
+        diameter=lambda p: own["diameter"] * 3 ** (1 / p - 1 / 2),
         lipschitz=lambda p: math.inf,
         smoothness=lambda p: own["smoothness"],
         moment=given.get("moment", lambda k, m: 2 - 1 / k),
