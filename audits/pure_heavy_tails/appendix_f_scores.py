@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dpcheck.algorithms.pure_heavy_tails import LocalizedApproxEM
 from dpcheck.algorithms.pure_heavy_tails.sampling import ApproxLocalPotential, LocalPotential, cells, gibbs_linear
 from dpcheck.auditing.exact import exact_epsilon
 from dpcheck.checks import Context, by_size, check, unchecked
@@ -23,8 +24,8 @@ from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
 
 from . import plans
-from .cases import opposite_spikes
-from .lemmas import as_printed, potential, wide
+from .cases import opposite_spikes, problem
+from .lemmas import as_printed, potential, small, told, wide
 
 # Lemma F.1 -------------------------------------------------------------------------------------------------------
 
@@ -200,6 +201,28 @@ def cells_by_hand(context: Context, *, count: int) -> Verdict:
         kept = wanted[1] > math.log(1e-18)  # of the others rounding decides which are as small as can be
         lines[f"sizes around {centre}"] = sizes[0][kept], wanted[1][kept]
     return as_printed(lines, 1e-7)
+
+
+@check("pure_heavy_tails/alg-6", kind="accuracy", also=("pure_heavy_tails/alg-7",))
+def scores_of_the_printed_evaluator(context: Context) -> Verdict:
+    """What Algorithm 7 releases with Algorithm 6 inside is its evaluation to the printed alpha_in, at the middles of the
+    cells; lambda is so small that Algorithm 3 takes few steps, and not one.
+    """
+    m, C, weight, epsilon, count, trials = 4, 1.0, 7e-3, 0.9, 8, context.scale(6, 60)
+    work, rows, start = small(context, 1, trials, m)
+    rng = context.rng("answers")
+    answers = rng.uniform(-1, 1, (trials, 1)), rng.integers(0, count, (trials, 1)).astype(float)
+    algorithm = LocalizedApproxEM(C=C, lambda_=weight, count=count, evaluator="alg-6")
+    _, (_, point), _ = told(algorithm, work, problem(work, epsilon), rows, start, answers)
+    D_0 = 600 * C / (weight * epsilon * m)
+    alpha_in = min(2 * C * D_0 / m / 512, C * D_0 / (512 * m * epsilon))
+    middles = np.broadcast_to(np.linspace(-1, 1, 2 * count + 1)[1::2], (trials, count))[..., None]
+    sample = Sample(rows, np.ones((1, m)))
+    score = ApproxLocalPotential(work, sample, start, answers[0], C, weight, alpha_in=alpha_in)
+    coarser = ApproxLocalPotential(work, sample, start, answers[0], C, weight, alpha_in=2 * alpha_in)
+    if np.allclose(score(middles), coarser(middles)):
+        return undecided("twice the alpha_in gives the same scores here", "exact")
+    return as_printed({"scores of the cells": (point.core, score(middles))})
 
 
 @check("pure_heavy_tails/alg-6", kind="transcription", also=("pure_heavy_tails/alg-7",))
