@@ -205,7 +205,7 @@ def cells_by_hand(context: Context, *, count: int) -> Verdict:
 
 @check("pure_heavy_tails/alg-6", kind="accuracy", also=("pure_heavy_tails/alg-7",))
 def scores_of_the_printed_evaluator(context: Context) -> Verdict:
-    """What Algorithm 7 releases with Algorithm 6 inside is its evaluation to the printed alpha_in, at the middles of the
+    """What Algorithm 7 releases with Algorithm 6 inside is its evaluation to the printed alpha_in at the middles of the
     cells; lambda is so small that Algorithm 3 takes few steps, and not one.
     """
     m, C, weight, epsilon, count, trials = 4, 1.0, 7e-3, 0.9, 8, context.scale(6, 60)
