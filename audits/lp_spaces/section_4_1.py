@@ -122,8 +122,8 @@ def accuracy_at_its_cap(context: Context, *, rule: AlphaRule) -> Verdict:
 @check("lp_spaces/alg-1", kind="privacy", also=("lp_spaces/proc-exact-objpert",))
 def law_of_the_perturbed_minimiser(context: Context) -> Verdict:
     """What the accountant is told of it: a Gaussian of the shift s stretch/sigma, behind a factor of e^jacobian."""
-    law, s, e = PerturbedObjective(sigma=3.0, stretch=5.0, jacobian=0.2), 0.7, 1.1
-    shift, core = 0.7 * 5.0 / 3.0, np.ones((2, 3))
+    law, s, e = PerturbedObjective(sigma=3.0, stretch=5.0, jacobian=0.2), 1.0, 1.1
+    shift, core = 1.0 * 5.0 / 3.0, np.ones((2, 3))
     tails = scipy.special.ndtr(np.array([0.5, -0.5]) * shift - (e - 0.2) / shift)
     wanted = [0.0, 0.0, 0.0, 0.0, 0.2 + 4 * shift**2 / 2, tails[0] - math.exp(e - 0.2) * tails[1], 3.0]
     found = [law.pure(0.0), law.zcdp(0.0), law.renyi(4.0, 0.0), law.delta(e, 0.0), law.renyi(4.0, s), law.delta(e, s)]
