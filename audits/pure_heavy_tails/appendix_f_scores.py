@@ -10,6 +10,7 @@ import numpy as np
 
 from dpcheck.algorithms.pure_heavy_tails import LocalizedApproxEM
 from dpcheck.algorithms.pure_heavy_tails.sampling import ApproxLocalPotential, LocalPotential, cells, gibbs_linear
+from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient, exact
 from dpcheck.auditing.exact import exact_epsilon
 from dpcheck.checks import Context, by_size, check, unchecked
 from dpcheck.engine.statements import stated
@@ -216,13 +217,35 @@ def scores_of_the_printed_evaluator(context: Context) -> Verdict:
     _, (_, point), _ = told(algorithm, work, problem(work, epsilon), rows, start, answers)
     D_0 = 600 * C / (weight * epsilon * m)
     alpha_in = min(2 * C * D_0 / m / 512, C * D_0 / (512 * m * epsilon))
-    middles = np.broadcast_to(np.linspace(-1, 1, 2 * count + 1)[1::2], (trials, count))[..., None]
-    sample = Sample(rows, np.ones((1, m)))
-    score = ApproxLocalPotential(work, sample, start, answers[0], C, weight, alpha_in=alpha_in)
-    coarser = ApproxLocalPotential(work, sample, start, answers[0], C, weight, alpha_in=2 * alpha_in)
-    if np.allclose(score(middles), coarser(middles)):
+    middles = np.broadcast_to(np.linspace(-1, 1, 2 * count + 1)[1::2], (trials, count))
+    fine, coarse = (_scores_by_hand(rows, middles, answers[0], start, C, weight, part * alpha_in) for part in (1, 2))
+    if np.allclose(fine, coarse):
         return undecided("twice the alpha_in gives the same scores here", "exact")
-    return as_printed({"scores of the cells": (point.core, score(middles))})
+    return as_printed({"scores of the cells": (point.core, fine)})
+
+
+def _scores_by_hand(
+    rows: Array, w: Array, anchor: Array, centre: Array, C: float, weight: float, alpha_in: float
+) -> Array:
+    """Potentials of linear losses at w, (trials, K), less those at the anchor, every f_C by Algorithm 3 from the point
+    itself to alpha_in/4, one at a time.
+    """
+
+    def extension(at: float, z: float) -> float:
+        def slope(y: Array) -> Array:
+            return z + C * np.sign(y - at)
+
+        onto = exact(lambda y: np.clip(y, -1, 1))
+        y = float(adaptive_inexact_subgradient(slope, onto, np.array([[at]]), alpha_in / 4, 2.0).point[0, 0])
+        return z * y + C * abs(at - y)
+
+    def potential_at(trial: int, at: float) -> float:
+        losses = [extension(at, float(z)) for z in rows[trial, :, 0]]
+        return float(np.mean(losses)) + weight / 2 * (at - float(centre[0, 0])) ** 2
+
+    return np.array(
+        [[potential_at(t, float(at)) - potential_at(t, float(anchor[t, 0])) for at in w[t]] for t in range(len(rows))]
+    )
 
 
 @check("pure_heavy_tails/alg-6", kind="transcription", also=("pure_heavy_tails/alg-7",))
