@@ -6,6 +6,7 @@ import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -19,30 +20,46 @@ from dpcheck.algorithms.lp_spaces import (
     HalvingPhasedSGD,
     ShuffledMirrorDescent,
 )
+from dpcheck.algorithms.lp_spaces.hard_instances import HardInstance
 from dpcheck.algorithms.lp_spaces.regular import dual_regularity
 from dpcheck.checks import Context
 from dpcheck.engine.settings import drawn
 from dpcheck.engine.statements import explicit_of
 from dpcheck.geometry import Domain, Interval
 from dpcheck.harness import budget, sensitivity
+from dpcheck.harness.lower_bound import Fact
 from dpcheck.harness.replay import Case
 from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.harness.search import Search
 from dpcheck.harness.sensitivity import Certificate
 from dpcheck.harness.symbolic import agree
-from dpcheck.interfaces import Algorithm, Array, Problem, Rng
+from dpcheck.interfaces import Algorithm, Array, Constants, Problem, Rng
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
-from dpcheck.symbols import L, delta, epsilon
+from dpcheck.symbols import L, T, delta, epsilon, kappa, n
 from dpcheck.verdicts import Verdict, combine, differs
 from dpcheck.workloads import HeavyCoordinates, QuadraticMean, signs_on
 
-from .cases import CORRECTED, DELTA, heavy, huber, linear, problem, pulled
+from .cases import CORRECTED, DELTA, READINGS, heavy, huber, linear, problem, pulled
+
+
+class Cautious(QuadraticMean):
+    """Mean estimation that is told twenty times its smoothness: a bound as well, and steps that are short."""
+
+    @property
+    def constants(self) -> Constants:
+        own = super().constants
+        return replace(own, smoothness=lambda p: 20 * own.smoothness(p))
 
 
 def quadratic(domain: Domain, inradius: float) -> QuadraticMean:
     """Mean estimation on a set of diameter 1, with records well inside."""
     return QuadraticMean(*signs_on(domain, 0.4 * inradius, 0.5), domain, 0.5, inradius**2)
+
+
+def cautious(domain: Domain) -> Cautious:
+    """The same of `Cautious`."""
+    return Cautious(*signs_on(domain, 0.1, 0.5), domain, 0.5, 0.25)
 
 
 def distant(domain: Domain, inradius: float) -> QuadraticMean:
@@ -185,11 +202,22 @@ def inverse_map(y: Array, p: float, exponent: str = "corrected") -> Array:
 
 
 def perturbation(
-    context: Context, algorithm: Any, work: QuadraticMean, records: int, lambda_: float, alpha: float, second: float
+    context: Context,
+    algorithm: Any,
+    work: QuadraticMean,
+    records: int,
+    lambda_: float,
+    alpha: float,
+    second: float,
+    known: Mapping[str, float],
 ) -> Verdict:
-    """One run of many trials, from a point off the middle, against the printed lines, given lambda, alpha and the
-    variance of H.
+    """One run of many trials, from a point off the middle, against the printed lines, given lambda, alpha, the variance
+    of H, and what the algorithm has to say to its bounds, NaN where one is not for it.
     """
+    told = algorithm.terms(problem(work, 0.9), records)
+    wrong = [name for name, value in known.items() if not np.isclose(told.get(name, math.inf), value, equal_nan=True)]
+    if wrong:
+        return differs(f"its bounds are told {wrong[0]} = {told.get(wrong[0])}, not {known[wrong[0]]}", "exact")
     radius = work.domain.diameter() / 2
     plan, trials = algorithm.schedule(problem(work, 0.9), records), context.scale(40, 400)
     row, rows = plan.phases[0], work.rows(context.rng("data"), trials, records)
@@ -221,6 +249,61 @@ def perturbation(
             agree((out + 1).ravel(), (project(minimiser.output) + 1).ravel(), "1 + the projected output"),
         ]
     )
+
+
+def descent_lines(context: Context, p: float, step: str, reading: str) -> Verdict:
+    """grad Phi(w_{t+1}) = (b grad Phi(w_t) - g_t)/(b + alpha) from the released g_t, b = beta or 2 beta: its gradients
+    are those of the w_t, its output their average with weights a^t; and the printed variance.
+    """
+    work, size, steps, trials = huber(3), 400, 12, context.scale(20, 200)
+    algorithm = FullBatchMirrorDescent(p=p, steps=steps, step=step, **READINGS[reading])  # type: ignore[arg-type]
+    beta, steepest = 2.0, 3.0  # what is told need not be the least; at 1 a factor would be no other than its inverse
+    given = {"smoothness": lambda p: beta, "lipschitz": lambda p: steepest}
+    told = replace(problem(work, 0.9), constants=replace(work.constants, **given))
+    plan = algorithm.schedule(told, size)
+    run, rows = Run[Any](plan, trials, context.rng("run")), work.rows(context.rng("data"), 1, size)
+    out = algorithm.execute(run, work, Fixed(rows), np.zeros((1, 3)))
+    alpha, weight = 4 * beta / steps * math.log2(size / steps), beta if step == "beta" else 2 * beta
+    y, w, total, weights, cores = np.zeros((trials, 3)), np.zeros((trials, 3)), 0.0, 0.0, []
+    for t, entry in enumerate(run.transcript.entries, start=1):
+        cores.append(work.gradient(w[:, None], rows).mean(axis=1))
+        y = (weight * y - entry.output) / (weight + alpha)
+        w = inverse_map(y, p, reading)
+        total, weights = total + (1 + alpha / (2 * beta)) ** t * w, weights + (1 + alpha / (2 * beta)) ** t
+    released = np.stack([entry.core for entry in run.transcript.entries])
+    regular = dual_regularity(p, 3).kappa if reading == "corrected" else min(1 / (p - 1), 2 * math.log(3))
+    at = {L: steepest, kappa: regular, T: steps, n: size, epsilon: 0.9, delta: DELTA}
+    return combine(
+        [
+            agree([plan.phases[0].sigma ** 2], [float(explicit_of("lp_spaces/alg-3").subs(at))], "variance"),
+            agree(released.ravel() + 1, np.stack(cores).ravel() + 1, "1 + mean gradients", 1e-8),
+            agree(out.ravel() + 1, (total / weights).ravel() + 1, "1 + weighted average", 1e-8),
+        ]
+    )
+
+
+def geometry_of(instance: HardInstance, body: str, rng: Rng) -> list[Fact]:
+    """What Theorem 5 asks of its hard instance, over the drawn directions, the axes and the corners."""
+    records, d = instance.records, instance.domain.d
+    u = rng.standard_normal((500, d))
+    u = np.concatenate([u, np.eye(d), np.sign(u), -records])
+    closest = float((instance.domain.support(u) / np.linalg.norm(u, axis=1)).min())
+    # theta - x, largest at an extreme point theta: those in the directions tried, the opposites of the records among
+    # them.
+    ends = np.array([instance.domain.support_point(each) for each in u])
+    steepest = float(np.linalg.norm(ends[:, None] - records[None], axis=-1).max())
+    hidden = np.isfinite(instance.probabilities)
+    signs = {"cross-polytope": math.ceil(math.log(d)), "ellipsoid": math.ceil(d / 4)}.get(body, d)
+    inside, beyond = (instance.domain.contains(size * records, 1e-12) for size in (1, 1 + 1e-6))
+    return [
+        Fact("share of records in the body", Fraction(int(inside.sum()), len(records)), "=", 1),
+        Fact("share of them inside of its boundary", Fraction(int(beyond.sum()), len(records)), "=", 0),
+        Fact("coordinates with a hidden sign", int(hidden.sum()), "=", signs),
+        Fact("records elsewhere", int((records[:, ~hidden] != 0).sum()), "=", 0),
+        Fact("diameter", instance.domain.diameter(), "=", 1, 1e-9),
+        Fact("largest gradient norm", steepest, "<=", 1, 1e-9),
+        Fact("distance of 0 to the closest supporting plane tried", closest, "=", instance.inradius, 1e-9),
+    ]
 
 
 def antipodal(size: int, dimension: int, level: float) -> tuple[Array, Array]:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import scipy
 import sympy as sp
 
 from dpcheck.accounting import account
 from dpcheck.algorithms.lp_spaces import ApproximateObjectivePerturbation, ExactObjectivePerturbation
-from dpcheck.algorithms.lp_spaces.objective import AlphaRule, exact_minimiser
+from dpcheck.algorithms.lp_spaces.objective import AlphaRule, PerturbedObjective, exact_minimiser
 from dpcheck.algorithms.lp_spaces.optimizer import ProjectedGradient
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import bound_of, explicit_of, order_of, stated, unassumed
-from dpcheck.errors import DpcheckError
 from dpcheck.geometry import Ball, L1Ball
 from dpcheck.harness import accuracy, domain, risk, runtime, sensitivity, stability
 from dpcheck.harness.data_free import told_apart
@@ -27,7 +26,6 @@ from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.sensitivity import Certificate
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array, Sample
-from dpcheck.privacy import ApproxDP
 from dpcheck.solvers import Pushed, Task, value
 from dpcheck.symbols import BY_NAME, L, alpha, epsilon, n
 from dpcheck.verdicts import Verdict, differs, undecided
@@ -49,18 +47,19 @@ from .cases import (
     interval,
     largest,
     leaning,
-    limits,
     linear,
     log_over,
     on_the_cone,
     problem,
     refuted_as_stated,
 )
+from .edges import at_their_caps, edges_of_theorem_1
 from .lemmas import (
     OF_PERTURBATIONS,
     UNSEEN,
     audited,
     bump_excess,
+    cautious,
     distant,
     of_some_rank,
     perturbation,
@@ -110,32 +109,28 @@ def planned_where_the_theorems_apply(context: Context, *, H: float) -> Verdict:
     """Algorithm 1 is planned where the hypotheses of Theorem 1 hold, and refused just outside of each: lambda, epsilon,
     delta and, with the lambda of Theorem 2, n. At the edge its Jacobian costs between 9/10 of epsilon/2 and all of it.
     """
-    work = quadratic(Ball(3, 0.7), 0.7)
-    steep = replace(work.constants, smoothness=lambda p: H, hessian_rank=3)
-    told, size, r = replace(problem(work, 0.5), constants=steep), 4000, 3
-    at = {"n": size, "H": H, "L": steep.lipschitz(2.0), "D": 1.4, "r": r, "epsilon": 0.5, "delta": DELTA}
-    edges = {name: float(edge) for name, edge in limits("lp_spaces/thm-1", at).items()}
-    least = math.ceil(float(limits("lp_spaces/thm-2", {**at, "d": 3})["n"]))
-    plans = [
-        (edges["lambda"] * (1 + 1e-6), 0.5, DELTA, size, True), (edges["lambda"] * (1 - 1e-6), 0.5, DELTA, size, False),
-        (None, 0.5, DELTA, least, True), (None, 0.5, DELTA, least - 1, False),
-        (9.0, edges["epsilon"] * (1 - 1e-9), DELTA, size, True), (9.0, edges["epsilon"], DELTA, size, False),
-        (9.0, 0.5, edges["delta"] * (1 - 1e-9), size, True),
-    ]  # fmt: skip
-    for lambda_, epsilon_, delta_, n_, wanted in plans:
-        setting = replace(told, privacy=ApproxDP(epsilon_, delta_))
-        try:
-            ApproximateObjectivePerturbation(lambda_=lambda_, alpha=0.0).schedule(setting, n_)
-        except DpcheckError:
-            planned = False
-        else:
-            planned = True
-        if planned != wanted:
-            return differs(f"planned: {planned} at lambda = {lambda_}, {setting.privacy} and n = {n_}", "exact")
-    plan = ApproximateObjectivePerturbation(lambda_=edges["lambda"] * (1 + 1e-9), alpha=0.0).schedule(told, size)
-    spent = plan.releases[0].law.jacobian / (0.5 / 2)  # type: ignore[attr-defined]
-    said = f"planned inside and refused outside of {len(plans)} edges; the Jacobian costs {spent:.6g} of epsilon/2"
-    return judged(abs(0.95 - spent), "<=", 0.05, said, "exact", numbers={"share": spent})
+    return edges_of_theorem_1(H)
+
+
+@check("lp_spaces/alg-1", kind="accuracy", also=("lp_spaces/alg-2",), grid={"rule": ("paper", "fixed")})
+def accuracy_at_its_cap(context: Context, *, rule: AlphaRule) -> Verdict:
+    """Steep losses, few records and a narrow set: no alpha is above 1; flat losses ask for one gradient a record."""
+    # unbound: a minimum of three, of which the claims state the other two
+    return agree(at_their_caps(rule), [1.0, 1.0, 7], "alpha of both algorithms, and gradients")
+
+
+@check("lp_spaces/alg-1", kind="privacy", also=("lp_spaces/proc-exact-objpert",))
+def law_of_the_perturbed_minimiser(context: Context) -> Verdict:
+    """What the accountant is told of it: a Gaussian of the shift s stretch/sigma, behind a factor of e^jacobian."""
+    law, s, e = PerturbedObjective(sigma=3.0, stretch=5.0, jacobian=0.2), 1.0, 1.1
+    shift, core = 1.0 * 5.0 / 3.0, np.ones((2, 3))
+    tails = scipy.special.ndtr(np.array([0.5, -0.5]) * shift - (e - 0.2) / shift)
+    wanted = [0.0, 0.0, 0.0, 0.0, 0.2 + 4 * shift**2 / 2, tails[0] - math.exp(e - 0.2) * tails[1], 3.0]
+    found = [law.pure(0.0), law.zcdp(0.0), law.renyi(4.0, 0.0), law.delta(e, 0.0), law.renyi(4.0, s), law.delta(e, s)]
+    unbounded = (law.pure(s), law.zcdp(s)) == (math.inf, math.inf)
+    if not unbounded or not np.array_equal(law.sample(core, context.rng()), core):
+        return differs("a movement has no pure epsilon and no rho, and the noise is in the core already", "exact")
+    return agree([*found, law.noise], wanted, "divergences of the perturbed minimiser")
 
 
 @check("lp_spaces/alg-1", kind="sensitivity")
@@ -221,8 +216,7 @@ def gradients_of_the_optimiser(context: Context, *, alpha: float) -> Verdict:
 def certificate_is_sure(context: Context, *, gap: float) -> Verdict:
     """The certified gap lies above the true one in every trial, and below alpha."""
     left, right = [], []
-    for body_ in (Ball(4, 0.5), L1Ball(4, 0.5)):
-        work = quadratic(body_, 0.25)
+    for work in (quadratic(Ball(4, 0.5), 0.25), quadratic(L1Ball(4, 0.5), 0.25), cautious(Ball(4, 0.5))):
         sample = work.draw(context.rng(), context.scale(200, 2000), 30, means_only=True)
         tilt = context.rng("tilt").normal(size=(len(sample.values), 4))
         task = Task(workload=work, sample=sample, weight=0.2, centre=np.zeros((1, 4)), linear=tilt, gap=gap)
@@ -489,7 +483,9 @@ def lines_of_algorithm_1(context: Context, *, solver: str) -> Verdict:
         lambda_=lambda_, alpha=alpha, optimizer=Pushed() if solver == "pushed" else None
     )
     second = 64 * alpha * math.log(2.5 / DELTA) / (lambda_ * 0.9**2)
-    return perturbation(context, algorithm, quadratic(Ball(3, 0.5), 0.5), 40, lambda_, alpha, second)
+    work = quadratic(Ball(3, 0.5), 0.5)
+    known = {"lambda": lambda_, "alpha": alpha, "R": 0.5, "r": 3}
+    return perturbation(context, algorithm, work, 40, lambda_, alpha, second, known)
 
 
 @check("lp_spaces/alg-1", kind="privacy", expect=UNSEEN)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,6 @@ from dpcheck.engine.statements import bound_of, explicit_of, order_of
 from dpcheck.geometry import Ball, Interval
 from dpcheck.harness import accuracy, risk, runtime, sensitivity, stability
 from dpcheck.harness.data_free import told_apart
-from dpcheck.harness.lower_bound import Fact
 from dpcheck.harness.lower_bound import verdict as lower_bound_verdict
 from dpcheck.harness.replay import Case
 from dpcheck.harness.scaling import Axis, Family, Instance, geometric, powers, scaling
@@ -53,7 +51,15 @@ from .cases import (
     refuted_as_stated,
     told,
 )
-from .lemmas import INRADIUS, OF_PERTURBATIONS, WHERE_THE_MEAN_LEADS, distant, perturbation, quadratic
+from .lemmas import (
+    INRADIUS,
+    OF_PERTURBATIONS,
+    WHERE_THE_MEAN_LEADS,
+    distant,
+    geometry_of,
+    perturbation,
+    quadratic,
+)
 from .witnesses import thm_3_bump
 
 STRONGLY = {
@@ -427,25 +433,11 @@ BODIES = ("ball", "cube", "cross-polytope", "ellipsoid")
 
 @check("lp_spaces/proc-lower-instance", kind="lower-bound", grid={"body": BODIES, "d": (9, 16)})
 def facts_of_the_instance(context: Context, *, body: str, d: int) -> Verdict:
-    """Records in the body, diameter 1, gradients of norm at most 1, and the stated distance of 0 to the boundary: the
-    geometry that Theorem 5 asks for. Of its bound, which speaks of every algorithm, it says nothing.
+    """Records on the boundary of the body with their signs, diameter 1, gradients of norm at most 1, and the stated
+    distance of 0 to the boundary: the geometry that Theorem 5 asks for. Of its bound, which speaks of every algorithm,
+    it says nothing.
     """
-    instance = lower_instance(body, d, 40, context.rng())  # type: ignore[arg-type]
-    inside = instance.domain.contains(instance.records, 1e-12)
-    u = context.rng("directions").standard_normal((500, d))
-    u = np.concatenate([u, np.eye(d), np.sign(u), -instance.records])
-    closest = float((instance.domain.support(u) / np.linalg.norm(u, axis=1)).min())
-    # theta - x, largest at an extreme point theta: those in the directions tried, the opposites of the records among
-    # them.
-    ends = np.array([instance.domain.support_point(each) for each in u])
-    steepest = float(np.linalg.norm(ends[:, None] - instance.records[None], axis=-1).max())
-    facts = [
-        Fact("share of records in the body", Fraction(int(inside.sum()), 40), "=", 1),
-        Fact("diameter", instance.domain.diameter(), "=", 1, 1e-9),
-        Fact("largest gradient norm", steepest, "<=", 1, 1e-9),
-        Fact("distance of 0 to the closest supporting plane tried", closest, ">=", instance.inradius, 1e-9),
-    ]
-    return lower_bound_verdict(facts)
+    return lower_bound_verdict(geometry_of(lower_instance(body, d, 40, context.rng()), body, context.rng("directions")))  # type: ignore[arg-type]
 
 
 @check("lp_spaces/proc-lower-instance", kind="accuracy", grid={"body": BODIES}, expect="consistent")
@@ -471,8 +463,8 @@ def signs_of_the_hard_instance(context: Context, *, body: str) -> Verdict:
 @check("lp_spaces/alg-2", kind="accuracy", grid={"rule": ("paper", "diam", "fixed"), "records": (4, 200)})
 def lines_of_algorithm_2(context: Context, *, rule: str, records: int) -> Verdict:
     """The same for Algorithm 2 under each rule for lambda, with the alpha of Theorem 4 and its own second variance."""
-    domain, D, m = Ball(3, 1.0), 2.0, records
-    work = QuadraticMean(*signs_on(domain, 0.4, 0.5), domain, 1.0, 1.0)  # wider than 1, so that the rules differ
+    domain, D, m = Ball(3, 1.25), 2.5, records
+    work = QuadraticMean(*signs_on(domain, 0.4, 0.5), domain, 1.25, 1.25**2)  # wider than 1, so that the rules differ
     modulus = work.constants.extra["modulus"]
     taken = {"paper": modulus, "diam": modulus / D**2, "fixed": (1 - 1 / m) * modulus / (D**2 / 2)}[rule]
     known = {"L": work.constants.lipschitz(2.0), "omega": work.constants.extra["width"], "mu": modulus, "D": D}
@@ -486,7 +478,8 @@ def lines_of_algorithm_2(context: Context, *, rule: str, records: int) -> Verdic
     others = 2 * lambda_ * m * np.eye(3) + sum(np.eye(3) * modulus / (D / 2) ** 2 for _ in range(m - 1))
     ends = [np.linalg.slogdet(others + H * np.eye(3))[1] for H in (work.constants.smoothness(2.0), 0.0)]
     jacobian = agree([told], [ends[0] - ends[1]], "logarithm of the ratio of the determinants")
-    return combine([perturbation(context, algorithm, work, m, lambda_, alpha, second), jacobian])
+    known = {"Delta": modulus, "R": D / 2, "lambda_2": lambda_, "mu": modulus if lambda_ == 0 else math.nan}
+    return combine([perturbation(context, algorithm, work, m, lambda_, alpha, second, known), jacobian])
 
 
 @check("lp_spaces/claim-after-thm-5", kind="symbolic")

@@ -7,15 +7,14 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import scipy
 import sympy as sp
 
 from dpcheck.algorithms.lp_spaces import FullBatchMirrorDescent
-from dpcheck.algorithms.lp_spaces.regular import dual_regularity, mirror_map
 from dpcheck.algorithms.lp_spaces.regular import kappa as regularity
+from dpcheck.algorithms.lp_spaces.regular import mirror_map
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.engine.catalogue import algorithm
 from dpcheck.engine.setting import Setting
@@ -33,12 +32,12 @@ from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array
 from dpcheck.privacy import ApproxDP, gaussian_delta
 from dpcheck.running import Fixed, Fresh, Run
-from dpcheck.symbols import D, L, T, d, delta, epsilon, kappa, n
-from dpcheck.verdicts import Verdict, combine, consistent, differs, undecided
+from dpcheck.symbols import D, d, delta, epsilon, kappa, n
+from dpcheck.verdicts import Verdict, consistent, differs, undecided
 from dpcheck.workloads import CoordinateHuber
 
 from .cases import CORRECTED, DELTA, FREE, FUNNELS, RARE, READINGS, Funnel, certified, funnel, huber, problem
-from .lemmas import UNSEEN, audited, far_pair, inverse_map, replayed
+from .lemmas import UNSEEN, audited, descent_lines, far_pair, replayed
 
 EXPONENTS = (1.1, 1.5, 1.8)
 OF_ALGORITHM_3 = {
@@ -84,7 +83,10 @@ def potential_that_the_bound_is_told(context: Context, *, p: float) -> Verdict:
     point = context.rng("point").standard_normal(told.constants.d)
     point *= told.constants.extra["minimiser_norm"] / (np.abs(point) ** mirror.p).sum() ** (1 / mirror.p)
     grown = math.prod([row.growth] * row.steps)
-    return agree([symbols["C"], symbols["A"]], [float(mirror.value(point)), grown], "Phi at a point, and A")
+    said = [symbols.get(name, math.nan) for name in ("C", "A", "alpha", "sigma", "H", "L")]
+    wanted = [float(mirror.value(point)), grown, row.alpha, row.sigma]
+    wanted += [told.constants.smoothness(p), told.constants.lipschitz(p)]
+    return agree(said, wanted, "Phi at a point, A, alpha, sigma, H and L")
 
 
 @check(
@@ -379,41 +381,36 @@ def remark_3_beats_theorem_7(context: Context) -> Verdict:
 @check("lp_spaces/alg-3", kind="accuracy", grid={"p": (1.2, 1.5, 1.8)})
 def lines_of_algorithm_3(context: Context, *, p: float) -> Verdict:
     """As printed: Phi with the exponent kappa/(kappa - 1), kappa = min{1/(p-1), 2 log d} in it and in the noise."""
-    return _descent(context, p, "beta", "paper")
+    return descent_lines(context, p, "beta", "paper")
 
 
 @check("lp_spaces/alg-3@corrected", kind="accuracy", grid={"p": (1.2, 1.5, 1.8), "step": ("beta", "two-beta")})
 def lines_with_the_dual_exponent(context: Context, *, p: float, step: str) -> Verdict:
     """The same with the exponent (kappa + 1)/kappa and the kappa of Definition 3, and with 2 beta in the step."""
-    return _descent(context, p, step, "corrected")
+    return descent_lines(context, p, step, "corrected")
 
 
-def _descent(context: Context, p: float, step: str, reading: str) -> Verdict:
-    """grad Phi(w_{t+1}) = (b grad Phi(w_t) - g_t)/(b + alpha) from the released g_t, b = beta or 2 beta: its gradients
-    are those of the w_t, its output their average with weights a^t; and the printed variance.
+@check("lp_spaces/alg-3", kind="accuracy", grid={"p": EXPONENTS})
+def horizons_balance_their_terms(context: Context, *, p: float) -> Verdict:
+    """With x = sqrt(d log(1/delta))/(n epsilon), T is where the regulariser's kappa/T is the noise's part: T^(3/2) x as
+    printed, sqrt(kappa) T^(3/2) x balanced, sqrt(kappa) T x in the horizon of ours.
     """
-    work, size, steps, trials = huber(3), 400, 12, context.scale(20, 200)
-    algorithm = FullBatchMirrorDescent(p=p, steps=steps, step=step, **READINGS[reading])  # type: ignore[arg-type]
-    plan = algorithm.schedule(problem(work, 0.9), size)
-    run, rows = Run[Any](plan, trials, context.rng("run")), work.rows(context.rng("data"), 1, size)
-    out = algorithm.execute(run, work, Fixed(rows), np.zeros((1, 3)))
-    alpha, weight = 4 / steps * math.log2(size / steps), 1.0 if step == "beta" else 2.0
-    y, w, total, weights, cores = np.zeros((trials, 3)), np.zeros((trials, 3)), 0.0, 0.0, []
-    for t, entry in enumerate(run.transcript.entries, start=1):
-        cores.append(work.gradient(w[:, None], rows).mean(axis=1))
-        y = (weight * y - entry.output) / (weight + alpha)
-        w = inverse_map(y, p, reading)
-        total, weights = total + (1 + alpha / 2) ** t * w, weights + (1 + alpha / 2) ** t
-    released = np.stack([entry.core for entry in run.transcript.entries])
-    regular = dual_regularity(p, 3).kappa if reading == "corrected" else min(1 / (p - 1), 2 * math.log(3))
-    stated = explicit_of("lp_spaces/alg-3").subs({L: 1, kappa: regular, T: steps, n: size, epsilon: 0.9, delta: DELTA})
-    return combine(
-        [
-            agree([plan.phases[0].sigma ** 2], [float(stated)], "variance"),
-            agree(released.ravel() + 1, np.stack(cores).ravel() + 1, "1 + mean gradients", 1e-8),
-            agree(out.ravel() + 1, (total / weights).ravel() + 1, "1 + weighted average", 1e-8),
-        ]
-    )
+    # unbound: the number of steps alone, at which no risk is stated
+    told, size = drawn(d=(3, 1000))(context.rng())
+    budget, left, right = told.privacy, [], []
+    assert isinstance(budget, ApproxDP)
+    x = math.sqrt(told.constants.d * math.log(1 / budget.delta)) / (size * budget.epsilon)
+    for horizon, share, power in (("paper", 0.0, 1.5), ("balanced", 0.5, 1.5), ("best", 0.5, 1.0)):
+        algorithm = FullBatchMirrorDescent(p=p, horizon=horizon, constant=1.0)  # type: ignore[arg-type]
+        steps, regular = algorithm.length(told, size), regularity(p, told.constants.d, "paper")
+        left.append(regular / steps)
+        right.append(regular**share * steps**power * x)
+        if {"C", "A"} & algorithm.terms(told, size).keys():
+            return differs("the bound for the corrected map is told of the printed one", "exact")
+        doubled = replace(algorithm, constant=2.0).length(told, size)
+        left.append(doubled)
+        right.append(2 * steps)
+    return agree(left, right, "kappa/T and the noise's part")
 
 
 @check("lp_spaces/alg-3@corrected", kind="privacy", expect=UNSEEN)

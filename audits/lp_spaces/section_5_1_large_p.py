@@ -20,6 +20,7 @@ from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of, explicit_of, order_of, stated
 from dpcheck.harness import risk, runtime
+from dpcheck.harness.edges import planned_within
 from dpcheck.harness.replay import Case
 from dpcheck.harness.scaling import AffinePhases, Instance, Pull, admitted, averaged_descent, powers, scaling
 from dpcheck.harness.scaling.rows import Mutant
@@ -32,6 +33,7 @@ from dpcheck.verdicts import Verdict, combine, differs, undecided
 from dpcheck.workloads import CoordinateHuber
 
 from .cases import DELTA, FUNNELS, RARE, Funnel, certified, funnel, huber, problem, refuted_as_stated
+from .edges import EDGES, silent
 from .lemmas import UNSEEN, audited, far_pair, replayed
 
 settings_of_phased_sgd = settings(
@@ -169,6 +171,16 @@ def lines_of_phased_sgd(context: Context, *, n: int) -> Verdict:
 def outputs_of_phased_sgd(context: Context) -> Verdict:
     """60 records on a line, one in the first phase moved from far left to far right; only the last point is seen."""
     return audited(context, "phased SGD")
+
+
+@check(
+    "lp_spaces/proc-phased-sgd", kind="accuracy", grid={"algorithm": tuple(EDGES)},
+    also=tuple(f"lp_spaces/{each}" for each in ("alg-1", "alg-2", "alg-3", "proc-optimizer", "proc-lower-instance")),
+)  # fmt: skip
+def planned_inside_of_its_conditions(context: Context, *, algorithm: str) -> Verdict:
+    """Every algorithm, and what stands beside it, runs up to the edge of each of its conditions and not beyond."""
+    # unbound: which problems are taken, whatever is stated of their solution
+    return planned_within(EDGES[algorithm], silent)
 
 
 LIKEWISE = ("lp_spaces/claim-table-2@large-p",)

@@ -22,6 +22,7 @@ from dpcheck.errors import Infeasible
 from dpcheck.geometry.norms import dual_norm
 from dpcheck.harness import accuracy, risk
 from dpcheck.harness.data_free import told_apart
+from dpcheck.harness.edges import planned_within
 from dpcheck.harness.replay import Case
 from dpcheck.harness.scaling import Instance, Risk, admitted, powers, scaling, unmeasured
 from dpcheck.harness.scaling.engines import statistic
@@ -34,6 +35,7 @@ from dpcheck.verdicts import Verdict, differs, holds
 from dpcheck.workloads import HeavyCoordinates
 
 from .cases import DELTA, LONGER, SPIKES, WALK, LikeTheOrder, Spikes, certified, heavy, problem, spiked
+from .edges import CUT, silent
 from .lemmas import UNSEEN, antipodal, audited, replayed, steep
 from .section_5_2 import A_, ACROSS, NEXT_TO_TWO, OF_TRUNCATIONS, TRUNCATED, diagonal, truncated_lines
 
@@ -66,6 +68,35 @@ def lines_of_batched_descent(context: Context, *, p: float, level: float) -> Ver
     # unbound: the lines at the schedule's own numbers, which the settings compare with the claims
     kind = EuclideanHeavyTails if p == 2 else BatchedMirrorDescent
     return truncated_lines(context, p, level, "corrected", kind(p=p, steps=16, threshold=level), 4096 + 5)
+
+
+@check(
+    "lp_spaces/proc-batched-md", kind="accuracy", grid={"algorithm": tuple(CUT)},
+    also=("lp_spaces/alg-4", "lp_spaces/proc-heavy-euclid"),
+)  # fmt: skip
+def planned_inside_of_its_conditions(context: Context, *, algorithm: str) -> Verdict:
+    """Truncated descent runs up to the edge of each of its conditions and not beyond."""
+    # unbound: which problems are taken, whatever is stated of their solution
+    return planned_within(CUT[algorithm], silent)
+
+
+@check("lp_spaces/proc-batched-md", kind="accuracy", grid={"p": (1.2, 1.8)})
+def gradients_are_cut_or_kept(context: Context, *, p: float) -> Verdict:
+    """Above the level in the dual norm a gradient is zero, up to it itself, and untruncated always; with one point for
+    many records too, and many for one.
+    """
+    # unbound: gradients at a level of this check's own
+    work, trials, level = heavy(3, p), context.scale(20, 200), 1.0
+    rows, w = work.rows(context.rng("data"), trials, 5), 0.3 * context.rng("points").standard_normal((trials, 3))
+    found, wanted = [], []
+    for at, of in ((w, rows), (w[:1], rows), (w, rows[:1])):
+        for zero in (True, False):
+            ours = BatchedMirrorDescent(p=p, zero=zero).truncated(work, at, of, level)
+            whole = np.stack([work.gradient(at[i % len(at)], of[i % len(of)]) for i in range(trials)])
+            size = (np.abs(whole) ** (p / (p - 1))).sum(axis=2) ** (1 - 1 / p)
+            found.append(ours.ravel())
+            wanted.append((whole * (size <= level)[..., None] if zero else whole).ravel())
+    return agree(np.concatenate(found) + 1, np.concatenate(wanted) + 1, "1 + gradients")
 
 
 @check("lp_spaces/proc-batched-md", kind="privacy", expect=UNSEEN)

@@ -198,8 +198,9 @@ def conic_oracle(context: Context, loss: str, place: str, cases: int, label: str
         w = K.project(rng.uniform(-1, 1, (1, 2)))[0]
         subgradient = socp_subgradient(w, slopes, intercepts, K, C)
         u = K.project(rng.uniform(-1, 1, (3, 2)))
-        at_u = searched_extension(work, u, np.zeros((3, 1)), C)
-        sides.append((subgradient.value - subgradient.bias + (u - w) @ subgradient.vector, at_u + 1e-7))
+        *at_u, at_w = searched_extension(work, np.concatenate([u, w[None]]), np.zeros((4, 1)), C)
+        sides.append((subgradient.value - subgradient.bias + (u - w) @ subgradient.vector, np.array(at_u) + 1e-7))
+        sides.append((np.array([at_w - 1e-5]), np.array([subgradient.value])))  # from above
         sides.append((np.array([np.linalg.norm(subgradient.vector)]), np.array([stated(label, C=C) * (1 + 1e-9)])))
         bias = max(bias, subgradient.bias)
     left, right = (np.concatenate([side[i] for side in sides]) for i in (0, 1))

@@ -14,24 +14,26 @@ from dpcheck.algorithms.pure_heavy_tails.exponential import gradient_mapping, ne
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import stated
+from dpcheck.geometry import Ball
 from dpcheck.harness import accuracy, risk, runtime, sensitivity
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.relations import compared, judged
-from dpcheck.harness.replay import Case
 from dpcheck.harness.scaling import Instance, admitted, powers, scaling, unmeasured
 from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.selection import selection_verdict
 from dpcheck.harness.sensitivity import Certificate
-from dpcheck.interfaces import Array, Objective, Problem, Sample
+from dpcheck.harness.symbolic import agree
+from dpcheck.interfaces import Array, Objective, Sample
 from dpcheck.laws import Exponential
 from dpcheck.privacy import PureDP
 from dpcheck.running import Fixed, Run
 from dpcheck.solvers import certified
-from dpcheck.verdicts import Point, Verdict, combine, consistent, refuted, undecided
-from dpcheck.workloads.base import BaseWorkload
+from dpcheck.verdicts import Point, Verdict, combine, consistent, differs, refuted, undecided
+from dpcheck.workloads import LinearMean, signs_on
 from dpcheck.workloads.linear import RareSpikes, SparseDirection
 from dpcheck.workloads.mean import HeavyMean
 
+from . import plans
 from .cases import (
     DELTA,
     FAR,
@@ -47,18 +49,7 @@ from .cases import (
     problem,
     selections,
 )
-from .lemmas import NO_MINIMISER, ON_A_NET, WEIGHTS, selected
-
-
-def empgm_case(work: BaseWorkload, epsilon: float, **fields: Any) -> Case:
-    """Algorithm 5 on a smooth workload."""
-    return Case(EMPGM(**fields), work, Problem.of(work, PureDP(epsilon)))
-
-
-def _mean() -> HeavyMean:
-    """Smooth losses with H = 1 whose gradients are not bounded."""
-    return HeavyMean(D=4.0, tail=3.0, theta=0.3)
-
+from .lemmas import NO_MINIMISER, ON_A_NET, WEIGHTS, audited, empgm_case, heavy_mean, one_point_apart, selected
 
 # Algorithm 5 --------------------------------------------------------------------------------
 
@@ -66,7 +57,7 @@ def _mean() -> HeavyMean:
 @check("pure_heavy_tails/alg-5", kind="sensitivity", grid={"n": by_size([12], [12, 60])})
 def score_sensitivity(context: Context, *, n: int) -> Verdict:
     """One record moves every score of the net by at most 2C/n, however large it is, and some pair attains it."""
-    case = empgm_case(_mean(), 1.0, C=1.0, eta=0.1)
+    case = empgm_case(heavy_mean(), 1.0, C=1.0, eta=0.1)
     given = [(a[0], b[0]) for a, b in balanced(n, SHARES)]
     steps = context.scale(10, 40)
     search = sensitivity.search(case, BoxRecords([-FAR], [FAR]), n, given=given, chains=32, steps=steps)
@@ -83,14 +74,14 @@ def score_sensitivity(context: Context, *, n: int) -> Verdict:
 )
 def exact_privacy(context: Context, *, n: int, epsilon: float) -> Verdict:
     """The exact law on the net moves by less than epsilon between the worst neighbours, records at +-10^6."""
-    case = empgm_case(_mean(), epsilon, C=1.0, eta=0.02)
+    case = empgm_case(heavy_mean(), epsilon, C=1.0, eta=0.02)
     return selection_verdict(case, n, balanced(n, SHARES), NONEXPANSIVE, series=f"epsilon = {epsilon:g}")
 
 
 @check("pure_heavy_tails/alg-5", kind="transcription")
 def printed_parameters(context: Context) -> Verdict:
     """The release has the printed coefficient and sensitivity, and the net covers the domain within eta."""
-    work, n, eps = _mean(), 500, 0.5
+    work, n, eps = heavy_mean(), 500, 0.5
     plan = EMPGM(lambda_=0.3).schedule(problem(work, eps), n)
     (stage,), (release,) = plan.phases, plan.releases
     law = release.law
@@ -101,12 +92,20 @@ def printed_parameters(context: Context) -> Verdict:
     ]
     off = max(abs(a / b - 1) for a, b in pairs)
     worst = 0.0
-    domains = [(work, 0.07), (SparseDirection(nu=(0.6, 0.8)), 0.06), (SparseDirection(nu=(1.0, 0.0)), 0.21)]
+    shifted = LinearMean(*signs_on(Ball(2, 1.0), 0.5, 0.5), Ball(2, 1.0, centre=np.array([3.0, -2.0])), 1.0)
+    domains: list[Any] = [
+        (work, 0.07),
+        (shifted, 0.11),
+        (SparseDirection(nu=(0.6, 0.8)), 0.06),
+        (SparseDirection(nu=(1.0, 0.0)), 0.21),
+    ]
     for domain, eta in domains:
         points = net(domain, eta)
+        if not len(points):
+            return differs(f"the net of radius {eta} is empty", "exact")
         size = (4000, domain.constants.d)
         spread = context.rng("cover", eta).uniform(-1, 1, size) * domain.constants.diameter(2.0) / 2
-        inside = domain.project(np.concatenate([spread, 10 * spread]))
+        inside = domain.project(np.concatenate([spread, 10 * spread]) + domain.project(np.zeros((1, size[1]))))
         gaps = np.linalg.norm(inside[:, None] - points[None], axis=2).min(axis=1)
         outside = float(np.abs(domain.project(points) - points).max())
         worst = max(worst, float(gaps.max()) / eta, 2.0 if outside > 1e-9 else 0.0)
@@ -135,6 +134,29 @@ def lines_of_algorithm_5(context: Context, *, d: int) -> Verdict:
     return selected(context, algorithm, work, rows, slopes, lambda stage, tau: 1 / (stage.lambda_ + H))
 
 
+@check("pure_heavy_tails/alg-5", kind="privacy")
+def exact_privacy_of_the_steepest_pair(context: Context) -> Verdict:
+    """The exact law where one point of the net moves against all others: more than four fifths of epsilon."""
+    case, pair = one_point_apart()
+    verdict = selection_verdict(case, 20, [pair], NONEXPANSIVE)
+    realised = float(verdict.numbers["realised"])
+    return verdict if realised > 0.8 else differs(f"the pair costs {realised:.4g} of epsilon = 1", "exact")
+
+
+@check("pure_heavy_tails/alg-5", kind="privacy", expect=("consistent", "undecided"))
+def outputs_of_algorithm_5(context: Context) -> Verdict:
+    """The same pair by its outputs alone: half of the noise would cost 1.89 there."""
+    return audited(context, *one_point_apart(), halved=1.89)
+
+
+@check("pure_heavy_tails/thm-e-1@derived", kind="accuracy", grid={"d": (1, 3)})
+def constant_of_the_net_solver(context: Context, *, d: int) -> Verdict:
+    """What the solver says of its accuracy, as a distance, is the claim's at its own net, k, lambda and H."""
+    own, u = EMPGM(k=plans.K, lambda_=0.6).c_erm(plans.told(d), 60), plans.unit(d, 60)
+    at = {"n": 60, "lambda_": 0.6, "H": 2.0, "d": d, **plans.KNOWN}
+    return agree([own * u / 0.6], [stated(context.label, **at)], "distance that c_erm gives")
+
+
 # Facts of the proof --------------------------------------------------------------------------------
 
 
@@ -152,7 +174,7 @@ def _clip_bias(work: HeavyMean, Z: Array, cap: float) -> Array:
 )
 def clip_bias(context: Context, *, cap: float) -> Verdict:
     """b_Z is below mean (A - C)_+ trial by trial, and below 5 G^2/C in four of five trials."""
-    work, trials, n = _mean(), context.scale(500, 4000), 100
+    work, trials, n = heavy_mean(), context.scale(500, 4000), 100
     Z = work.rows(context.rng("data"), trials, n)
     bias = _clip_bias(work, Z, cap)
     excess = np.maximum(work.amplitude(Z) - cap, 0).mean(axis=1)
@@ -235,7 +257,7 @@ def contraction(context: Context) -> Verdict:
         evidence="certificate",
     )  # fmt: skip
     # And the implementation's map, on the clipped interval.
-    work, lam = _mean(), 0.4
+    work, lam = heavy_mean(), 0.4
     w = np.linspace(-2, 2, 81)[:, None]
     moved = w - gradient_mapping(w, w - 0.7 + lam * w, 1 / (1 + lam), work) / (1 + lam)
     ratio = np.abs(np.diff(moved[:, 0])) / np.abs(np.diff(w[:, 0]))
@@ -254,7 +276,7 @@ def contraction(context: Context) -> Verdict:
 )
 def mapping_bounds_the_distance(context: Context, *, n: int) -> Verdict:
     """|w - w_hat| <= |G(w)|/lambda on grids, and |G(w) - G_C(w)| <= b_Z, trial by trial."""
-    work, lam, cap = _mean(), 0.3, 1.5
+    work, lam, cap = heavy_mean(), 0.3, 1.5
     centre = np.full((1, 1), 0.5)
     sample = work.draw(context.rng("data"), context.scale(50, 400), n)
     best = certified(Objective(workload=work, sample=sample, weight=lam, centre=centre)).point
@@ -283,7 +305,7 @@ def mapping_bounds_the_distance(context: Context, *, n: int) -> Verdict:
 )
 def theorem_privacy(context: Context, *, n: int, k: float) -> Verdict:
     """With the theorem's own gamma, C and eta the exact law on the net keeps epsilon = 1."""
-    case = empgm_case(_mean(), 1.0, k=k, lambda_=0.5)
+    case = empgm_case(heavy_mean(), 1.0, k=k, lambda_=0.5)
     return selection_verdict(case, n, balanced(n, SHARES), NONEXPANSIVE, series=f"k = {k:g}")
 
 
@@ -335,7 +357,7 @@ def identity_of_step_two(context: Context) -> Verdict:
 
 def _distances(context: Context, algorithm: EMPGM, n: int, epsilon: float, trials: int) -> tuple[Array, float]:
     """|w - w_lambda| of every trial, and G_k."""
-    work = _mean()
+    work = heavy_mean()
     setting = problem(work, epsilon)
     plan = algorithm.schedule(setting, n)
     centre, found = np.full((1, 1), 0.5), []

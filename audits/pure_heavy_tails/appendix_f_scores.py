@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from dpcheck.algorithms.pure_heavy_tails import LocalizedApproxEM
 from dpcheck.algorithms.pure_heavy_tails.sampling import ApproxLocalPotential, LocalPotential, cells, gibbs_linear
+from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient, exact
 from dpcheck.auditing.exact import exact_epsilon
 from dpcheck.checks import Context, by_size, check, unchecked
 from dpcheck.engine.statements import stated
@@ -18,12 +20,13 @@ from dpcheck.interfaces import Array, Sample
 from dpcheck.laws import Exponential
 from dpcheck.verdicts import Point, Verdict, differs, holds, refuted, undecided
 from dpcheck.workloads.amplitudes import Pareto
-from dpcheck.workloads.linear import RareSpikes
+from dpcheck.workloads.linear import RareSpikes, SparseDirection
 from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
 
-from .cases import opposite_spikes
-from .lemmas import potential, wide
+from . import plans
+from .cases import opposite_spikes, problem
+from .lemmas import as_printed, potential, small, told, wide
 
 # Lemma F.1 -------------------------------------------------------------------------------------------------------
 
@@ -186,6 +189,69 @@ def _evaluator_steps(context: Context, alpha_in: float) -> Verdict:
         runtime.verdict(counting.gradients / 2, bound, what="inner steps", x=1 / alpha_in),
         axes=("1/alpha_in", "inner steps"),
     )
+
+
+@check("pure_heavy_tails/proc-logconcave-sampler", kind="accuracy", grid={"count": (16, 60, 200)})
+def cells_by_hand(context: Context, *, count: int) -> Verdict:
+    """Cells of a disc around its middle, a point near the boundary, and one on it, where rays leave at once."""
+    work, lines = SparseDirection(nu=(1.0, 0.0), D=2.0), {}
+    for centre, radius in (((0.1, 0.2), 0.3), ((0.7, 0.3), 0.9), ((0.6, -0.8), 0.5)):
+        points, sizes = cells(work, (np.array([centre]), radius), count)
+        wanted = plans.cells_by_hand(np.array(centre), radius, count, 1.0)
+        lines[f"cells around {centre}"] = points[0], wanted[0]
+        kept = wanted[1] > math.log(1e-18)  # of the others rounding decides which are as small as can be
+        lines[f"sizes around {centre}"] = sizes[0][kept], wanted[1][kept]
+    return as_printed(lines, 1e-7)
+
+
+@check("pure_heavy_tails/alg-6", kind="accuracy", also=("pure_heavy_tails/alg-7",))
+def scores_of_the_printed_evaluator(context: Context) -> Verdict:
+    """What Algorithm 7 releases with Algorithm 6 inside is its evaluation to the printed alpha_in at the middles of the
+    cells; lambda is so small that Algorithm 3 takes few steps, and not one.
+    """
+    m, C, weight, epsilon, count, trials = 4, 1.0, 7e-3, 0.9, 8, context.scale(6, 60)
+    work, rows, start = small(context, 1, trials, m)
+    rng = context.rng("answers")
+    answers = rng.uniform(-1, 1, (trials, 1)), rng.integers(0, count, (trials, 1)).astype(float)
+    algorithm = LocalizedApproxEM(C=C, lambda_=weight, count=count, evaluator="alg-6")
+    _, (_, point), _ = told(algorithm, work, problem(work, epsilon), rows, start, answers)
+    D_0 = 600 * C / (weight * epsilon * m)
+    alpha_in = min(2 * C * D_0 / m / 512, C * D_0 / (512 * m * epsilon))
+    middles = np.broadcast_to(np.linspace(-1, 1, 2 * count + 1)[1::2], (trials, count))
+    fine, coarse = (_scores_by_hand(rows, middles, answers[0], start, C, weight, part * alpha_in) for part in (1, 2))
+    if np.allclose(fine, coarse):
+        return undecided("twice the alpha_in gives the same scores here", "exact")
+    return as_printed({"scores of the cells": (point.core, fine)})
+
+
+def _scores_by_hand(
+    rows: Array, w: Array, anchor: Array, centre: Array, C: float, weight: float, alpha_in: float
+) -> Array:
+    """Potentials of linear losses at w, (trials, K), less those at the anchor, every f_C by Algorithm 3 from the point
+    itself to alpha_in/4, one at a time.
+    """
+
+    def extension(at: float, z: float) -> float:
+        def slope(y: Array) -> Array:
+            return z + C * np.sign(y - at)
+
+        onto = exact(lambda y: np.clip(y, -1, 1))
+        y = float(adaptive_inexact_subgradient(slope, onto, np.array([[at]]), alpha_in / 4, 2.0).point[0, 0])
+        return z * y + C * abs(at - y)
+
+    def potential_at(trial: int, at: float) -> float:
+        losses = [extension(at, float(z)) for z in rows[trial, :, 0]]
+        return float(np.mean(losses)) + weight / 2 * (at - float(centre[0, 0])) ** 2
+
+    return np.array(
+        [[potential_at(t, float(at)) - potential_at(t, float(anchor[t, 0])) for at in w[t]] for t in range(len(rows))]
+    )
+
+
+@check("pure_heavy_tails/alg-6", kind="transcription", also=("pure_heavy_tails/alg-7",))
+def calls_of_both_evaluators(context: Context) -> Verdict:
+    """What Algorithm 7 plans to ask for, and what it says of its releases, by evaluator, sampler and dimension."""
+    return as_printed(plans.lines_of_sampling())
 
 
 @check("pure_heavy_tails/alg-6", kind="runtime", grid={"alpha_in": by_size([1.0, 0.5], [1.0, 0.5, 0.25])})

@@ -17,7 +17,7 @@ from dpcheck.privacy import PureDP
 from dpcheck.verdicts import Verdict, holds, refuted
 
 from .cases import DELTA, SLOPES, WRONG_DESCENT, Straight, opposite_spikes, problem, slopes
-from .lemmas import PLANNED, as_printed, far_answers, onto_ball, shifts, slack_verdict, small, told, wide
+from .lemmas import PLANNED, as_printed, audited, far_answers, onto_ball, shifts, slack_verdict, small, told, wide
 
 # Section 1.2 --------------------------------------------------------------------------------------------------------
 
@@ -117,6 +117,16 @@ def lines_of_the_baseline(context: Context, *, d: int) -> Verdict:
         w = onto_ball(w - steps.eta * entry.output)
         visited.append(w)
     return as_printed({**lines, "the mean iterate": (returned, np.mean(visited, axis=0))})
+
+
+@check(LABEL, kind="privacy", grid={"steps": (1, 2)}, expect=("consistent", "undecided"))
+def outputs_of_the_baseline(context: Context, *, steps: int) -> Verdict:
+    """One record far out on both sides and an interval that is too long to matter: of one step all of epsilon is seen,
+    of two what their mean tells; half of the noise would cost more than 1.33.
+    """
+    work = wide()
+    case = Case(NoisyClippedSubgradient(T=steps, C=1.0), work, problem(work, 1.0), start=np.zeros((1, 1)))
+    return audited(context, case, opposite_spikes(10, 1e6), halved=1.33)
 
 
 beside_localisation = unchecked(

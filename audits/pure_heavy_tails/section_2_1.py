@@ -35,6 +35,7 @@ from dpcheck.workloads.radial import RadialHeavyTail
 
 from .cases import BLOCKS, DELTA, opposite_spikes, problem, within_constants
 from .lemmas import LONG, NO_BALL, STAGE, as_printed, far_answers, regularised, small, told
+from .plans import SOLVERS, lines_of_calls, lines_of_constants, lines_of_phases
 
 # Algorithm 1 --------------------------------------------------------------------------------------------------------
 
@@ -389,6 +390,22 @@ def lines_of_algorithm_1(context: Context, *, d: int, blocks: int) -> Verdict:
             points.append(work.project(entry.output))  # its rounding decides ties
         w, first = _aggregated_by_hand(np.stack(points, axis=1)), first + n // 2**t
     return as_printed({**lines, "the last aggregate": (returned, w)})
+
+
+@check("pure_heavy_tails/alg-1", kind="accuracy", grid={"solver": tuple(SOLVERS), "side": (0.8, 1.2)})
+def phases_by_hand(context: Context, *, solver: str, side: float) -> Verdict:
+    """Records, weights and precisions phase by phase, until blocks are empty or a phase moves too little; lambda_1 as
+    the fixed point that it is; and what the bound is told, which is nothing where no constant is proved.
+    """
+    # unbound: the plan at the solver's own constants, which the settings compare with the claims
+    return as_printed(lines_of_phases(SOLVERS[solver], 3000, 5, side))
+
+
+@check("pure_heavy_tails/thm-2-1@solver", kind="transcription")
+def constants_of_the_solvers(context: Context) -> Verdict:
+    """The constant of (6) that each solver tells, its level, where it tells none, and its calls, typed again."""
+    # unbound: the symbol of the bound, whatever the bound is
+    return as_printed({**lines_of_constants(), **lines_of_calls()})
 
 
 IN_PHASES = {

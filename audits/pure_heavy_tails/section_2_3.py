@@ -19,6 +19,7 @@ from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy, sensitivity
 from dpcheck.harness.data_free import APART
+from dpcheck.harness.edges import planned_within
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.symbolic import agree, proved
@@ -32,6 +33,7 @@ from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.radial import RadialHeavyTail
 
 from .cases import DELTA, opposite_spikes, practical, problem
+from .edges import EDGES, silent
 from .lemmas import (
     NO_BALL,
     NO_MAPPING,
@@ -39,6 +41,7 @@ from .lemmas import (
     STAGE,
     WEIGHTS,
     as_printed,
+    audited,
     distance_within,
     distances,
     far_answers,
@@ -416,6 +419,16 @@ def lines_of_output_perturbation(context: Context, *, solver: str, d: int) -> Ve
     )
 
 
+@check(
+    "pure_heavy_tails/alg-2", kind="accuracy", grid={"algorithm": tuple(EDGES)},
+    also=tuple(f"pure_heavy_tails/{each}" for each in ("proc-single-op", "alg-4", "alg-5", "alg-7")),
+)  # fmt: skip
+def planned_inside_of_its_conditions(context: Context, *, algorithm: str) -> Verdict:
+    """Every solver, and what stands beside it, runs up to the edge of each of its conditions and not beyond."""
+    # unbound: which problems are taken, whatever is stated of their solution
+    return planned_within(EDGES[algorithm], silent)
+
+
 settings_of_algorithm_2 = settings(
     "pure_heavy_tails/alg-2",
     {
@@ -431,6 +444,22 @@ settings_of_algorithm_2 = settings(
     problems=PLANNED,
     fields={**WEIGHTS, "k": (2.0, 3.0, 4.0), "zeta": (1.0, 3.0, 7.0)},
 )
+
+
+@check(
+    "pure_heavy_tails/alg-2", kind="privacy", also=("pure_heavy_tails/proc-single-op",),
+    grid={"solver": ("Algorithm 2", "one stage")}, expect=("consistent", "undecided"),
+)  # fmt: skip
+def outputs_of_output_perturbation(context: Context, *, solver: str) -> Verdict:
+    """The worst pair, the worst legal solver and an interval that is too long to matter: two thirds of epsilon, seven
+    ninths in one stage; half of the noise would cost twice that.
+    """
+    kind, share = {"Algorithm 2": (OutputPertLocalize, 2 / 3), "one stage": (SingleOutputPert, 7 / 9)}[solver]
+    work = wide()
+    case = Case(kind(C=1.0, minimiser=Pushed()), work, problem(work, 1.0), start=np.zeros((1, 1)))
+    return audited(context, case, opposite_spikes(10, 1e6), halved=2 * share)
+
+
 SINGLE = {
     "records": "pure_heavy_tails/alg-2@records",
     "C": "pure_heavy_tails/alg-2@cap",

@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from dpcheck.algorithms.pure_heavy_tails.projection import inexact_projection
-from dpcheck.algorithms.pure_heavy_tails.reformulation import JointReformulation
+from dpcheck.algorithms.pure_heavy_tails.projection import halvings, inexact_projection
+from dpcheck.algorithms.pure_heavy_tails.reformulation import DirectSubgradient, JointReformulation, JointSubgradient
 from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import explicit_of, stated
 from dpcheck.geometry import Ball, BallIntersection, Box, Simplex
 from dpcheck.harness import accuracy, runtime
+from dpcheck.harness.edges import planned_within
 from dpcheck.harness.symbolic import proved
-from dpcheck.interfaces import Array, Sample
+from dpcheck.interfaces import Array, Constants, Sample
 from dpcheck.solvers import Task, certified, value
 from dpcheck.symbols import alpha
 from dpcheck.verdicts import Point, Verdict, refuted
@@ -27,6 +28,7 @@ from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
 
+from .edges import BESIDE, silent
 from .lemmas import as_printed
 
 # The joint reformulation --------------------------------------------------------------------------------------------
@@ -78,6 +80,81 @@ def joint_dominates(context: Context, loss: str) -> Verdict:
 def joint_objective_is_convex(context: Context, *, loss: str) -> Verdict:
     """The joint objective is convex and nowhere below the extension's, over W and over W_0."""
     return joint_dominates(context, loss)
+
+
+class _NormsApart(RadialHeavyTail):
+    """Its diameter is another one in every norm but l_2."""
+
+    @property
+    def constants(self) -> Constants:
+        own = super().constants
+        return replace(own, diameter=lambda p: own.diameter(2.0) * 3 ** (1 / p - 1 / 2))
+
+
+def _record_by_record(task: Task, counts: Array, w: Array, y: Array) -> tuple[Array, Array, float]:
+    """Value and subgradient of (10) at copies (trials, m, d) of w, and the norm of (14) before its last step."""
+    work, z, shares = task.workload, task.sample.values, counts / counts.sum()
+    value, slopes = task.weight / 2 * ((w - task.centre) ** 2).sum(axis=1), [task.weight * (w - task.centre)]
+    copies = np.zeros(len(w))
+    for i, share in enumerate(shares):
+        away = w - y[:, i]
+        length = np.linalg.norm(away, axis=1, keepdims=True)
+        toward = away / np.where(length == 0, np.inf, length)
+        value = value + share * (work.loss(y[:, i], z[:, i]) + CAP * length[:, 0])
+        slopes[0] = slopes[0] + share * CAP * toward
+        slopes.append(share * (work.gradient(y[:, i], z[:, i]) - CAP * toward))
+        copies = copies + share**2 * (work.amplitude(z[:, i]) + CAP) ** 2  # type: ignore[attr-defined]
+    own = CAP + task.weight * work.constants.diameter(2.0)
+    return value, np.concatenate(slopes, axis=1), math.sqrt(own**2 + copies.max())
+
+
+@check("pure_heavy_tails/proc-joint-reform", kind="accuracy", grid={"loss": tuple(LOSSES), "within": (False, True)})
+def lines_of_the_joint_reformulation(context: Context, *, loss: str, within: bool) -> Verdict:
+    """Value and subgradient of (10) at copies near w, far from it and at it, with counts as weights and a centre off
+    the middle; the starting point, projections, diameter, norm, and what both solvers plan and promise.
+    """
+    work, m, trials, rng = replace(LOSSES[loss], D=1.6), 4, context.scale(8, 80), context.rng("points")
+    if isinstance(work, RadialHeavyTail):
+        work = _NormsApart(**vars(work))
+    d, D, counts = work.constants.d, work.constants.diameter(2.0), np.array([1.0, 3.0, 0.0, 2.0])
+    centre = work.project(np.full((1, d), 0.3))
+    task = replace(_task(context, loss, trials, m, within=within), workload=work, centre=centre, weight=0.7)
+    joint = JointReformulation(replace(task, sample=Sample(task.sample.values, counts[None])))
+    ball, radius = task.within or (np.tile(centre, (trials, 1)), D)
+    w, near = work.project(rng.uniform(-D, D, (trials, d))), rng.choice((0.0, 1e-3, 1.0), (trials, m, 1))
+    y = work.project(w[:, None] + near * rng.uniform(-D, D, (trials, m, d)))
+    value_, slope, norm = _record_by_record(task, counts, w, y)
+    u, far, xi = joint.joined(w, y), rng.uniform(-3 * D, 3 * D, (trials, m + 1, d)), 10 ** rng.uniform(-6, -1, trials)
+    onto, diameter = work.project(far), D * math.sqrt(m + 1)
+    if within:
+        onto[:, 0] = inexact_projection(far[:, 0], ball, radius, work.project, xi)
+        diameter = math.sqrt(m * D**2 + min(D, 2 * radius) ** 2)
+    given = (m, 1e-3, D, min(D, 2 * radius), 5.0, CAP, task.weight)
+    calls = [JointSubgradient().oracle_calls(*given), DirectSubgradient().oracle_calls(*given)]
+    L = 2 * CAP + task.weight * D
+    steps = np.array([3 * diameter * (5.0 + L), 4 * D * L]) / 1e-3
+    gap, T = 0.5, math.ceil((4 * D * L / 0.5) ** 2)
+    eta = D / (L * math.sqrt(T))
+    off = gap * eta / (6 * D)
+    promised = D**2 / (2 * eta * T) + eta * L**2 / 2 + D * off / eta + off**2 / (2 * eta)
+    found = DirectSubgradient()(replace(task, gap=gap))
+    above = value(task, found.point) - value(task, certified(task).point)
+    lines = {
+        "w and its copies, side by side": (u, np.concatenate([w, y.reshape(trials, -1)], axis=1)),
+        "w, apart": (joint.split(u)[0], w),
+        "its copies, apart": (joint.split(u)[1], y),
+        "the value": (joint.value(u), value_),
+        "the subgradient": (joint.subgradient(u), slope),
+        "the start": (joint.start(), np.tile(ball, (1, m + 1))),
+        "the projection": (joint.project(far.reshape(trials, -1), xi), onto.reshape(trials, -1)),
+        "the diameter": (np.array([joint.diameter()]), np.array([diameter])),
+        "the norm": (np.array([joint.lipschitz()]), np.array([norm])),
+        "the gap of Lemma D.5": (np.array([found.gap]), np.array([promised])),
+        "the point of Lemma D.5, in the domain": (found.point, work.project(found.point)),
+        "the gap of Lemma D.5 beyond what it promises": (np.maximum(0.0, above - promised), np.zeros(trials)),
+        "the calls that are planned": (np.array(calls, dtype=float), m * np.ceil(steps**2)),
+    }
+    return as_printed(lines)
 
 
 TRANSFERS = ("pure_heavy_tails/lem-2-7", "pure_heavy_tails/lem-c-4")
@@ -165,6 +242,32 @@ def _projections(context: Context, domain: str) -> tuple[Array, Array, Array, Ar
     labels = ("pure_heavy_tails/proc-inexact-proj", "pure_heavy_tails/lem-c-6")
     claimed = [[stated(label, R=row[4], r=row[5], xi=row[6]) for label in labels] for row in rows]
     return table[:, 0], table[:, 1], table[:, 2], table[:, 3], np.array(claimed)
+
+
+@check("pure_heavy_tails/proc-inexact-proj", kind="accuracy", grid={"domain": tuple(SETS)})
+def each_trial_is_projected_by_itself(context: Context, *, domain: str) -> Verdict:
+    """One point onto many balls, many points onto one, each with its radius and accuracy: as one by one."""
+    K, rng, trials = SETS[domain], context.rng("trials"), context.scale(6, 60)
+    centres = K.project(rng.standard_normal((trials, K.d)))
+    points = centres + 10 ** rng.uniform(-1, 3, (trials, 1)) * rng.standard_normal((trials, K.d))
+    radii, xi = np.exp(rng.uniform(-3, 0, trials)), 10 ** rng.uniform(-9, -1, trials)
+    lines = {}
+    for what, y, c in (
+        ("points onto balls", points, centres),
+        ("a point", points[:1], centres),
+        ("a ball", points, centres[:1]),
+    ):
+        alone = [
+            inexact_projection(y[[i % len(y)]], c[[i % len(c)]], float(radii[i]), K.project, float(xi[i]))[0]
+            for i in range(trials)
+        ]
+        lines[what] = inexact_projection(y, c, radii, K.project, xi), np.array(alone)
+    R, r, off = (10 ** rng.uniform(low, high, 400) for low, high in ((-2, 1), (-1, 1), (-2, 0)))
+    lines["halvings"] = halvings(R, r, off) + 0.0, np.ceil(np.log2(1 + R**2 / (r * off)))
+    far = np.array([1e300])  # whose square is no float
+    wanted = np.ceil(np.array([590.0]) / math.log10(2))
+    lines["halvings of points far away"] = halvings(far, far / 1e290, far / far) + 0.0, wanted
+    return as_printed(lines)
 
 
 def _accurate(context: Context, domain: str) -> Verdict:
@@ -269,6 +372,7 @@ def lines_of_algorithm_3(context: Context, *, function: str) -> Verdict:
     trials, alpha, D = context.scale(4, 16), 0.6, 2.0
     _, subgradient, K, start, _ = _instance(function, context.rng("instance"), trials)
     asked: list[Array] = []
+    told = stated("pure_heavy_tails/prop-c-5@derived", alpha=alpha)
 
     def project(x: Array, xi: Array) -> Array:
         asked.append(xi)
@@ -291,9 +395,20 @@ def lines_of_algorithm_3(context: Context, *, function: str) -> Verdict:
         {
             "the average until the stop": (halted.point, stopped),
             "the step at which it stops": (halted.steps.astype(float), steps),
+            "the gap that it tells": (np.array([halted.gap]), np.array([told])),
             "accuracy asked of projections": (np.array(asked[-len(wanted) :]), np.array(wanted)),
         }
     )
+
+
+@check(
+    "pure_heavy_tails/alg-3", kind="accuracy", grid={"algorithm": tuple(BESIDE)},
+    also=("pure_heavy_tails/alg-1", "pure_heavy_tails/proc-hard-pack"),
+)  # fmt: skip
+def planned_inside_of_its_conditions(context: Context, *, algorithm: str) -> Verdict:
+    """Algorithms 1 and 3, and the hard classes, are taken up to the edge of each of their conditions and not beyond."""
+    # unbound: which problems are taken, whatever is stated of their solution
+    return planned_within(BESIDE[algorithm], silent)
 
 
 def gap_within(context: Context, function: str, alpha: float, label: str, allowed: float) -> Verdict:

@@ -12,7 +12,14 @@ from checkout import ChecksOf, collected, errors
 from scipy import stats
 
 from dpcheck import witnesses
-from dpcheck.algorithms.pure_heavy_tails import EMPGM, LocalizedApproxEM, SmoothedEMPGM
+from dpcheck.algorithms.pure_heavy_tails import (
+    EMPGM,
+    LocalizedApproxEM,
+    NoisyClippedSubgradient,
+    OutputPertLocalize,
+    SingleOutputPert,
+    SmoothedEMPGM,
+)
 from dpcheck.laws import Exponential
 from dpcheck.verdicts import Outcome
 
@@ -66,6 +73,48 @@ def test_a_sharper_selection_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     ordinary = EMPGM.schedule
     monkeypatch.setattr(EMPGM, "schedule", sharp)
     assert run("alg-5", "exact_privacy", n=100, epsilon=1.0).outcome is Outcome.REFUTED
+
+
+@pytest.mark.parametrize(
+    ("kind", "item", "name", "cell"),
+    [
+        (EMPGM, "alg-5", "outputs_of_algorithm_5", {}),
+        (SmoothedEMPGM, "prop-e-4@corrected", "outputs_of_smoothed_em_pgm", {}),
+        (OutputPertLocalize, "alg-2", "outputs_of_output_perturbation", {"solver": "Algorithm 2"}),
+        (SingleOutputPert, "alg-2", "outputs_of_output_perturbation", {"solver": "one stage"}),
+        (NoisyClippedSubgradient, "proc-noisy-subgradient", "outputs_of_the_baseline", {"steps": 1}),
+        (NoisyClippedSubgradient, "proc-noisy-subgradient", "outputs_of_the_baseline", {"steps": 2}),
+    ],
+)
+def test_half_of_the_noise_is_seen_in_the_outputs(
+    monkeypatch: pytest.MonkeyPatch, kind: Any, item: str, name: str, cell: dict[str, Any]
+) -> None:
+    """The outputs alone refute it: neither the schedule nor the account is asked."""
+
+    def halved(self: Any, problem: Any, n: int) -> Any:
+        plan = ordinary(self, problem, n)
+        if isinstance(plan.releases[0].law, Exponential):
+            return plan.edit("point", law=lambda law: Exponential(2 * law.coefficient))
+        return plan.edit("*", law=lambda law: replace(law, scale=law.scale / 2))
+
+    assert run(item, name, **cell).outcome is Outcome.CONSISTENT
+    ordinary = kind.schedule
+    monkeypatch.setattr(kind, "schedule", halved)
+    assert run(item, name, **cell).outcome is Outcome.REFUTED
+
+
+def test_the_steepest_pair_refutes_half_of_the_noise_by_its_laws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pair costs 1.89 then, whatever the account says."""
+
+    def sharp(self: EMPGM, problem: Any, n: int) -> Any:
+        plan = ordinary(self, problem, n)
+        return plan.edit("point", law=lambda law: Exponential(2 * law.coefficient))
+
+    ordinary = EMPGM.schedule
+    monkeypatch.setattr(EMPGM, "schedule", sharp)
+    found = run("alg-5", "exact_privacy_of_the_steepest_pair")
+    assert found.outcome is Outcome.REFUTED
+    assert found.numbers["realised"] == pytest.approx(1.893, abs=1e-3)
 
 
 def test_unclipped_scores_are_found(monkeypatch: pytest.MonkeyPatch) -> None:

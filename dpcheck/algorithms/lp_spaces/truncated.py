@@ -323,7 +323,7 @@ class BatchedMirrorDescent(TruncatedMirrorDescent):
             "C": c.d * row.sigma**2,
             "kappa": regular,
             "sigma": extra.get("deviation", math.nan),
-            "theta": extra.get("minimiser_norm", math.nan) * math.sqrt(stretch),
+            "theta": extra.get("minimiser_norm", math.nan) * math.sqrt(stretch),  # the same: stretch is 1 here
         }
 
 

@@ -276,5 +276,5 @@ def smoothed_gradient(workload: Workload, w: Array, z: Array, tau: float, nodes:
 def _parts(points: Array, sample: Sample) -> list[Array]:
     """The net in parts whose gradients fit in memory."""
     trials = max(len(sample.values), len(sample.weights))
-    size = max(1, BLOCK // (trials * sample.values.shape[1] * points.shape[1]))
+    size = max(1, BLOCK // (trials * sample.values.shape[1] * points.shape[1]))  # the same: of memory alone
     return [points[i : i + size] for i in range(0, len(points), size)]

@@ -57,7 +57,7 @@ class ResistingOracle:
         """Adds a line through a kink, a little above it, without touching the answers given so far."""
         slope = (low + high) / 2 if (low + high) / 2 != -self.C else (low + 2 * high) / 3
         height, lines = self.value(t), self.lines
-        lift = Fraction(1, 16)
+        lift = Fraction(1, 16)  # the same: it is halved until it fits
         while True:
             self.lines = [*lines, (slope, t, height + lift)]
             kept = all(
@@ -77,7 +77,7 @@ class ResistingOracle:
 
 def bump_constant(low: float, high: float) -> float:
     """min over s of E max(low (s - U), high (s - U)) for U of density ∝ exp(-1/(1-u^2)) on (-1, 1), by quadrature."""
-    u, weight = np.polynomial.legendre.leggauss(400)
+    u, weight = np.polynomial.legendre.leggauss(400)  # the same: with more points than digits
     weight = weight * np.exp(-1 / (1 - u**2))
     s = np.linspace(-1, 1, 2001)[:, None]
     return float((np.maximum(low * (s - u), high * (s - u)) @ (weight / weight.sum())).min())

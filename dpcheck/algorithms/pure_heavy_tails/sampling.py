@@ -51,7 +51,7 @@ class LocalPotential:
         """mean f_C: (trials, K, d) -> (trials, K)."""
         z = self.sample.values[:, :, None]
         trials = max(len(w), len(z), len(self.sample.weights))
-        size = max(1, BLOCK // (trials * z.shape[1]))
+        size = max(1, BLOCK // (trials * z.shape[1]))  # the same: of memory alone
         parts = [w[:, i : i + size] for i in range(0, w.shape[1], size)]
         return np.concatenate([self.sample.mean(self.extension(part[:, None], z)) for part in parts], axis=1)
 

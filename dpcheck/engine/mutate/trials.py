@@ -10,6 +10,7 @@ import json
 import math
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import CodeType, MappingProxyType
@@ -34,8 +35,9 @@ LIMIT = 60.0
 """CPU seconds that the checks of one mutant may take by their traces; those that cost most are left out beyond it."""
 SPARE = 10.0
 """And how many more than three times their traces they may take, before they count as endless."""
-STUCK = 3
-"""Checks that end in an exception before a mutant is given up."""
+STUCK = 20
+"""Checks of one strength that end in an exception before the others of it are left out: what refuses everything is told
+by the few checks that ask whether anything is refused, and by the settings, which come last."""
 PROTECTING = ("privacy", "sensitivity", "stability")
 """Kinds of checks that no correct look-alike may upset, whatever they say of it."""
 JUDGING = ("risk", "rate", "accuracy")
@@ -281,7 +283,7 @@ class Trials:
         return 3 * sum(self.traces[check.id].seconds for check in checks) + SPARE
 
     def _try(self, mutation: Mutation, checks: Sequence[Check]) -> Any:
-        begun, stuck = time.process_time(), 0
+        begun, stuck = time.process_time(), Counter[str]()
         mutation.apply()
         notices: list[Notice] = []
         unmoved: list[str] = []
@@ -289,6 +291,8 @@ class Trials:
         for check in checks:
             if mutation.family == "null" and check.kind not in JUDGING and any(n.fate in NOTICED for n in notices):
                 continue  # of an answer, those that judge it are all asked
+            if stuck[strength(check)] >= STUCK and mutation.family != "null":
+                continue
             notice, text = noticed(self.catalogue, check, self.size, self.seed)
             if notice is None:
                 same = check.id in self.traces and text == self.traces[check.id].text
@@ -297,9 +301,9 @@ class Trials:
                 unmoved += [check.id] if same else []
                 continue
             notices.append(notice)
-            stuck += notice.fate not in NOTICED
+            stuck[strength(check)] += notice.fate not in NOTICED
             enough = notice.refutes if mutation.lookalike else notice.fate in NOTICED
-            if (enough or stuck >= STUCK) and mutation.family != "null":
+            if enough and mutation.family != "null":
                 break
         ended = {"notices": [vars(each) for each in notices], "unmoved": len(unmoved) == len(checks), "blind": blind}
         return {**ended, "seconds": time.process_time() - begun}
