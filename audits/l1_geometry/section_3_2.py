@@ -46,6 +46,7 @@ from .cases import (
     tilted,
 )
 from .lines import PHASES, PLACES, SYMBOLS, counted_phases, lines_of_phases, moves_its_phase_alone, regret
+from .plans import phases_that_run
 
 OF_ALGORITHM_2 = {
     **PHASES,
@@ -87,6 +88,12 @@ def lines_of_the_phases(context: Context) -> Verdict:
     """
     # unbound: the lines at the schedule's own numbers, which the settings compare with the claims
     return lines_of_phases(context, LocalizedMirrorDescent(c_sigma=4.0, distance=0.5))
+
+
+@check("l1_geometry/alg-2", kind="accuracy", grid={"d": (2, 4)})
+def sizes_and_promises_of_the_phases(context: Context, *, d: int) -> Verdict:
+    """What is planned, refused and promised, and the noise for a 5L-Lipschitz objective."""
+    return phases_that_run(LocalizedMirrorDescent, problem(linear(d)))
 
 
 @check("l1_geometry/alg-2", kind="sensitivity")
