@@ -16,6 +16,7 @@ from dpcheck.engine.settings import settings
 from dpcheck.geometry import Entropy
 from dpcheck.harness import accuracy
 from dpcheck.harness.lines import Told
+from dpcheck.harness.plans import answered, wrongly_answered
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import agree, proved
@@ -23,7 +24,6 @@ from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Verdict
 
 from .cases import linear, problem
-from .plans import answered, wrongly_answered
 
 settings_of_alg_4 = settings(
     "l1_geometry/alg-4",

@@ -60,9 +60,9 @@ from .lines import (
     counted_phases,
     lines_of_phases,
     moves_its_phase_alone,
+    phases_that_run,
     regret,
 )
-from .plans import phases_that_run
 from .witnesses import thm_12_step
 
 EXPONENTS = (1.25, 1.5, 2.0)
@@ -273,7 +273,7 @@ class Counted:
 @check("l1_geometry/alg-6", kind="accuracy", grid={"p": (1.5, 2.0)})
 def sizes_and_promises_of_the_general_phases(context: Context, *, p: float) -> Verdict:
     """What is planned, refused and promised, and the noise for a 5L-Lipschitz objective."""
-    return phases_that_run(GeneralLocalizedMirrorDescent, problem(linear(4, shape="lp", p=p)), p=p)
+    return phases_that_run(GeneralLocalizedMirrorDescent, linear(4, shape="lp", p=p), p=p)
 
 
 @check("l1_geometry/alg-6", kind="privacy", grid={"p": (1.5, 2.0)})

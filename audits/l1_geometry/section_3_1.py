@@ -20,6 +20,7 @@ from dpcheck.geometry import Entropy, PowerMap
 from dpcheck.harness import risk, runtime, worst_pair
 from dpcheck.harness.budget import budget, judge_account, with_budget
 from dpcheck.harness.lines import Seen
+from dpcheck.harness.plans import Asked, answered, run_of, wrong_promises, wrongly_answered
 from dpcheck.harness.replay import Case
 from dpcheck.harness.scaling import Equal, Instance, admitted, scaling
 from dpcheck.harness.symbolic import agree
@@ -43,8 +44,7 @@ from .cases import (
     tilted,
     without_bars,
 )
-from .lines import DESCENT, GIVEN
-from .plans import EACH_SIDE, answered, run_of, wrong_promises, wrongly_answered
+from .lines import DESCENT, EACH_SIDE, GIVEN
 
 OF_ALGORITHM_1 = {
     **DESCENT,
@@ -77,38 +77,42 @@ def plans_and_promises(context: Context) -> Verdict:
     mirror step is exact: these are planned and run, nothing else is; and the printed constant is what is promised.
     """
     # unbound: what is planned and promised, which no formula says
-    told, n, square = problem(linear(4)), 9, linear(2)
-    whole, p = NoisyMirrorDescent(batch=n), {"p": 1.5}
+    told, n, line, square = problem(linear(4)), 9, linear(1), linear(2)
+    kind, general = NoisyMirrorDescent, partial(GeneralNoisyMirrorDescent, p=1.5)
+    whole, entropy = partial(kind, batch=n), partial(kind, mirror="entropy")
     simplex, ball = linear(3, shape="simplex"), linear(3, shape="lp", p=1.5)
-    entropy, general = NoisyMirrorDescent(mirror="entropy"), GeneralNoisyMirrorDescent(**p)
-    asked = [
-        (f"a batch of {b}", partial(NoisyMirrorDescent(batch=b).schedule, told, n), 1 <= b <= n) for b in (0, 1, n, 10)
+    asked: list[Asked] = [
+        (f"a batch of {b}", lambda b=b: kind(batch=b).schedule(told, n), 1 <= b <= n) for b in (0, 1, n, 10)
     ]
     asked += [
-        (f"d = {work.constants.d}", run_of(whole, work, problem(work), n), work.constants.d >= 2)
-        for work in (linear(1), square, linear(3))
+        (f"d = {work.constants.d}", run_of(whole, work, problem(work), n), work is not line)
+        for work in (line, square, linear(3))
     ]
     asked += [(f"p = {p}", partial(GeneralNoisyMirrorDescent, p=p), 1 < p <= 2) for p in (1.0, 1.01, 1.9, 2.0, 2.1)]
     asked += [
-        (f"{name} {value}", partial(NoisyMirrorDescent, **{name: value}), value == 2.0)
+        (f"{name} {value}", partial(kind, **{name: value}), value == 2.0)
         for name, values in {"c_sigma": (0.0, 2.0, math.inf), "weight": (-1.0, 2.0)}.items()
         for value in values
     ]
     asked += [
-        ("a weight beside the entropy", partial(NoisyMirrorDescent, mirror="entropy", weight=1.0), False),
+        ("a weight beside the entropy", partial(entropy, weight=1.0), False),
         ("the entropy on a simplex", run_of(entropy, simplex, problem(simplex), n), True),
-        ("the entropy on one of sum 2", run_of(entropy, replace(simplex, R=2.0), problem(simplex), n), False),
+        (
+            "the entropy on one of sum 2",
+            run_of(entropy, replace(simplex, R=2.0), problem(replace(simplex, R=2.0)), n),
+            False,
+        ),
         ("the entropy on a ball", run_of(entropy, square, problem(square), n), False),
         ("a power on a simplex", run_of(whole, simplex, problem(simplex), n), False),
         ("p = 1.5 on its ball", run_of(general, ball, problem(ball), n), True),
-        ("p = 1.5 on another ball", run_of(general, replace(ball, p=2.0), problem(ball), n), False),
+        ("p = 1.5 on another ball", run_of(general, replace(ball, p=2.0), problem(replace(ball, p=2.0)), n), False),
         ("p = 1.5 on the l1 ball", run_of(general, square, problem(square), n), True),
     ]
     wrong = wrongly_answered(asked)
-    for kind, fields in ((NoisyMirrorDescent, {}), (GeneralNoisyMirrorDescent, p)):
-        dials = [kind(c_sigma=c, **fields) for c, _ in EACH_SIDE]
+    for make in (kind, general):
+        dials = [partial(make, c_sigma=c) for c, _ in EACH_SIDE]
         wrong += wrong_promises(dials, told, n, [legal for _, legal in EACH_SIDE])
-    if (steps := whole.schedule(told, n).phases[0].T) != 1:
+    if not wrong and (steps := whole().schedule(told, n).phases[0].T) != 1:
         wrong.append(f"a batch of all records makes {steps} steps")
     return answered(wrong, f"{len(asked)} plans and runs, and 6 promises, are as they are to be")
 

@@ -27,6 +27,7 @@ from dpcheck.running import Fixed
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Verdict, combine, differs
 
+from . import lines
 from .cases import (
     DELTAS,
     DIAGONALS,
@@ -46,7 +47,6 @@ from .cases import (
     tilted,
 )
 from .lines import PHASES, PLACES, SYMBOLS, counted_phases, lines_of_phases, moves_its_phase_alone, regret
-from .plans import phases_that_run
 
 OF_ALGORITHM_2 = {
     **PHASES,
@@ -93,7 +93,7 @@ def lines_of_the_phases(context: Context) -> Verdict:
 @check("l1_geometry/alg-2", kind="accuracy", grid={"d": (2, 4)})
 def sizes_and_promises_of_the_phases(context: Context, *, d: int) -> Verdict:
     """What is planned, refused and promised, and the noise for a 5L-Lipschitz objective."""
-    return phases_that_run(LocalizedMirrorDescent, problem(linear(d)))
+    return lines.phases_that_run(LocalizedMirrorDescent, linear(d))
 
 
 @check("l1_geometry/alg-2", kind="sensitivity")

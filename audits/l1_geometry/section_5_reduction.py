@@ -18,6 +18,7 @@ from dpcheck.geometry import L1Ball
 from dpcheck.harness import risk
 from dpcheck.harness.budget import judge_account
 from dpcheck.harness.lines import Told
+from dpcheck.harness.plans import answered, planned, wrong_promises, wrong_sizes, wrongly_answered
 from dpcheck.harness.scaling import Simulated, admitted
 from dpcheck.harness.symbolic import agree
 from dpcheck.privacy import ApproxDP, PureDP
@@ -25,7 +26,6 @@ from dpcheck.verdicts import Verdict, combine, differs
 
 from .cases import LASSO, LIMIT, lasso, linear, problem
 from .lines import printed_phases, printed_tree
-from .plans import answered, planned, wrong_promises, wrong_sizes, wrongly_answered
 from .section_5 import INNER, restarted, selections
 
 RUNS = {
@@ -40,7 +40,7 @@ settings_of_the_reduction = settings(
         "first": "where its records begin",
         "distance": "not in the paper; `distances_of_the_restarts` looks at it",
     },
-    problems=drawn(n=(2**16, 2**36), extra={"strong_convexity": (0.1, 10)}),
+    problems=drawn(n=(2**14, 2**24), extra={"strong_convexity": (0.1, 10)}),
 )
 
 
@@ -124,7 +124,7 @@ def sizes_and_promises_of_the_restarts(context: Context, *, inner: str) -> Verdi
     wrong = wrong_sizes(algorithm, told, (2, 3, 4, 5, 9, 17, 24, 40, 63, 70, 257, 300), fits)
     n = 4096
     halved = replace(tree, noise_dial=0.5) if inner == "tree" else replace(descent, c_sigma=50.0)
-    wrong += wrong_promises([algorithm, replace(algorithm, inner=halved)], told, n, [True, False])
+    wrong += wrong_promises([lambda: algorithm, lambda: replace(algorithm, inner=halved)], told, n, [True, False])
     asked = [
         (
             f"a modulus of {weight}",

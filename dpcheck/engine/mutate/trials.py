@@ -34,8 +34,8 @@ LIMIT = 60.0
 """CPU seconds that the checks of one mutant may take by their traces; those that cost most are left out beyond it."""
 SPARE = 10.0
 """And how many more than three times their traces they may take, before they count as endless."""
-STUCK = 3
-"""Checks that end in an exception before a mutant is given up."""
+STUCK = 12
+"""Checks that end in an exception before a mutant is given up: those that ask whether there is a plan come later."""
 PROTECTING = ("privacy", "sensitivity", "stability")
 """Kinds of checks that no correct look-alike may upset, whatever they say of it."""
 JUDGING = ("risk", "rate", "accuracy")
