@@ -47,6 +47,7 @@ from .cases import (
 )
 from .feasible import SCANNED, map_of_feasible_sizes, shapes
 from .lines import BESIDE, EMPTY, KEPT, algorithm_1, replayed, three_kinds
+from .plans import movement_claimed, phased
 
 ALG_1 = {
     "phases": "user_level/alg-1@phases",
@@ -76,6 +77,18 @@ def _certified(size: str) -> Verdict:
         "gradients over nm": plan.gradients / (n * m),
     }
     return promised(PhasedSGD(), plain(10, m, epsilon, delta), n, **left)
+
+
+@check("user_level/alg-1", kind="accuracy", grid={"samples": (1, 10)})
+def plans_and_promises_of_algorithm_1(context: Context, *, samples: int) -> Verdict:
+    """What is planned, refused and promised at the printed constants, and the movement that the plan claims."""
+    # unbound: what is planned and promised, which no formula says
+    told, n, chance = plain(10, samples), 200_000, 1e-6 / 10
+    verdict = phased(n, told)
+    if verdict.outcome != "holds":
+        return verdict
+    (row, *_) = PhasedSGD().schedule(told, n).phases
+    return combine([verdict, movement_claimed(row, row.groups, row.test, chance, chance)])
 
 
 @check("user_level/alg-1", kind="privacy", grid={"size": tuple(PHASED_SIZES)}, also=("user_level/thm-b1",))

@@ -44,6 +44,8 @@ from .cases import (
 )
 from .feasible import SCANNED, TINY_DELTA, map_of_feasible_sizes, shapes
 from .lines import ALG_3, BESIDE, KEPT, MINIBATCHES, NAMES, WEIGHTED, algorithm_3, replayed, three_kinds
+from .plans import accelerated as planned
+from .plans import tested_mean
 
 ALG_3_PRINTED = ALG_3 | {"tau": "user_level/alg-3@tau", "batch": "user_level/alg-3@minibatches"}
 SAMPLED = {
@@ -52,7 +54,7 @@ SAMPLED = {
     "test": "user_level/alg-3@sampled-test",
 }
 REPLACED = {"variance": "user_level/proc-multistage-ac-sa@replacement-variance"}
-MANY = drawn(users=True, n=(2.0**20, 2.0**50), epsilon=(0.05, 8))
+MANY = drawn(users=True, n=(2.0**20, 2.0**30), epsilon=(0.05, 8))
 settings_of_alg_3 = settings(
     "user_level/alg-3",
     {
@@ -66,17 +68,24 @@ settings_of_alg_3 = settings(
     beside=BESIDE | {"shift": "nothing is smoothed"},
     problems={
         # As printed only where the printed minibatches fit into their phases: small epsilon, more users than there are.
-        "as printed": drawn(users=True, n=(2.0**50, 2.0**60), epsilon=(5e-5, 2e-4)),
+        "as printed": drawn(users=True, n=(2.0**50, 2.0**56), epsilon=(5e-5, 2e-4)),
         # So small an epsilon that the printed minibatches would miss users.
         "literal": drawn(users=True, n=(2.0**54, 2.0**60), epsilon=(1e-7, 1e-6)),
         "replacement": MANY,
         # So few records that the printed radius would not hold all users.
         "corrected": drawn(users=True, n=(2.0**14, 2.0**22), d=(1, 4), epsilon=(2, 8)),
         # So many records that every test is sure.
-        "sampled": drawn(users=True, n=(2.0**40, 2.0**60), epsilon=(0.05, 8)),
+        "sampled": drawn(users=True, n=(2.0**40, 2.0**50), epsilon=(0.05, 8)),
     },
     fields={"distance": (None, 0.5, 2.0)},
 )
+
+
+@check("user_level/alg-3", kind="accuracy")
+def plans_and_promises_of_algorithm_3(context: Context) -> Verdict:
+    """What is planned, refused and promised at the printed constants."""
+    # unbound: what is planned and promised, which no formula says
+    return planned(PhasedERM, plain(10, 10, 1.0, 1e-7), 300_000, p=None, q=None, phases=None, distance=None)
 
 
 @check("user_level/alg-3", kind="privacy", grid={"size": tuple(ACCELERATED_SIZES)}, also=("user_level/lem-d2",))
@@ -267,6 +276,12 @@ def account_of_sampled_phases(context: Context, *, size: str) -> Verdict:
         )
     said = f"{judged.reason} ({sampled} of {sampled} phases are sampled, {numbers['passes over the data']:.3g} passes; "
     return replace(judged, reason=f"{said}least noise {least:.2g} of the stated)", numbers=numbers)
+
+
+@check("user_level/thm-3-1@sampled", kind="accuracy")
+def law_of_a_tested_mean(context: Context) -> Verdict:
+    """What a step releases is what its two laws say, and is charged for both."""
+    return tested_mean(context)
 
 
 @check("user_level/thm-3-1@sampled", kind="privacy", grid={"epsilon": by_size((1.0,), (0.2, 1.0, 5.0))})

@@ -31,6 +31,7 @@ from dpcheck.verdicts import Verdict, combine, differs, undecided
 
 from .cases import REDUCED_DIALS, WORKLOADS, counted, difference_of_laplace, linear, plain, problem, quadratic
 from .lines import BESIDE, EMPTY, KEPT, MINIBATCHES, NAMES, STAGES, one_phase, replayed, three_kinds
+from .plans import accelerated
 
 
 def _clusters(score_share: float, K: int, tau: float) -> tuple[Array, Array]:
@@ -72,6 +73,13 @@ settings_of_alg_2 = settings(
     problems=drawn(users=True, n=(2.0**20, 2.0**50), epsilon=(0.05, 8)),
     fields={"K": (30, 1000, 10**9), "steps": (3, 70), "tau_": (0.1, 2.0), "weight": (0.3, 5.0)},
 )
+
+
+@check("user_level/alg-2", kind="accuracy")
+def plans_and_promises_of_algorithm_2(context: Context) -> Verdict:
+    """What is planned, refused and promised at the printed constants."""
+    # unbound: what is planned and promised, which no formula says
+    return accelerated(MinibatchSGD, plain(10, 10), 100_000)
 
 
 @check("user_level/alg-2", kind="sensitivity", grid={"K": by_size([100], [100, 1000])})

@@ -54,6 +54,8 @@ def wrong_sizes(
             least = next((size for size in range(n + 1, FARTHEST) if fits(size)), None)
             if fits(n) or error.smallest_n != least:
                 wrong.append(f"n = {n} is refused, and {error.smallest_n} named for {least}")
+        except Exception as error:
+            wrong.append(f"n = {n} fails: {type(error).__name__}: {error}")
         else:
             wrong += [] if fits(n) else [f"n = {n} is planned"]
     return wrong
