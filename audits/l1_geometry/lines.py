@@ -20,10 +20,11 @@ from dpcheck.harness.budget import with_budget
 from dpcheck.harness.lines import Lines, Told
 from dpcheck.harness.plans import answered, run_of, wrong_promises, wrong_sizes, wrongly_answered
 from dpcheck.harness.replay import Case
-from dpcheck.interfaces import Algorithm, Array
+from dpcheck.harness.symbolic import agree
+from dpcheck.interfaces import Algorithm, Array, Problem
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed
-from dpcheck.verdicts import Verdict, differs, holds, refuted, undecided
+from dpcheck.verdicts import Verdict, combine, differs, holds, refuted, undecided
 from dpcheck.workloads.crosspolytope import SignLasso
 
 from .cases import APPROX, least_private, linear, problem, without_bars
@@ -159,6 +160,8 @@ def phases_that_run(kind: type[Any], work: Any, **fields: Any) -> Verdict:
     wrong += wrongly_answered(
         [(f"a run of {size} records", run_of(dials[1], linear(d), problem(linear(d)), size), True) for size in (64, 67)]
     )
+    for rule in ("printed", "gradients", "balanced"):
+        wrong += wrongly_answered([(rule, lambda rule=rule: kind(batch_rule=rule, **fields).schedule(told, n), True)])
     if wrong:
         return answered(wrong, "")
 
@@ -190,7 +193,22 @@ def phases_that_run(kind: type[Any], work: Any, **fields: Any) -> Verdict:
         wanted = float(stated.evaluate(**at, b=one.b, epsilon=epsilon / 2**one.i))
         if not math.isclose(other.sigma, wanted) or other.sensitivity != one.sensitivity:
             wrong.append(f"the noise of phase {one.i} on F_i is {other.sigma:.6g}, that of Algorithm 1 {wanted:.6g}")
-    return answered(wrong, f"10 sizes, 3 constants, 3 sizes as printed and {len(plain)} phases are as they are to be")
+    return combine(
+        [
+            answered(wrong, f"10 sizes, 3 constants, 3 sizes as printed and {len(plain)} phases are as they are to be"),
+            _terms_of_phases(kind(**fields), told, n, norm),
+        ]
+    )
+
+
+def _terms_of_phases(algorithm: Any, told: Problem, n: int, norm: float) -> Verdict:
+    """What the bound of the phases is told of norms and noise: V bounds E|zeta|^2 in the dual norm, d sigma^2 at 2."""
+    rows, terms, d = list(algorithm.phases(told, n)), algorithm.terms(told, n), told.constants.d
+    largest = 2 * math.log(d) if d > 2 else 2 * (1 + math.log(d))
+    dual = d if norm == 2 else d ** (2 - 2 / norm) * largest
+    found = [terms[name] for name in ("L", "D", "D_1", "kappa", "l")]
+    wanted = [told.constants.lipschitz(norm), *[told.constants.diameter(norm)] * 2, 2 if norm == 1 else 1, len(rows)]
+    return agree([*found, *terms["V[i]"]], [*wanted, *(dual * row.sigma**2 for row in rows)], "what the bound is told")
 
 
 DESCENT = {

@@ -114,6 +114,8 @@ def plans_and_promises(context: Context) -> Verdict:
         wrong += wrong_promises(dials, told, n, [legal for _, legal in EACH_SIDE])
     if not wrong and (steps := whole().schedule(told, n).phases[0].T) != 1:
         wrong.append(f"a batch of all records makes {steps} steps")
+    if not wrong and (scale := entropy().schedule(problem(simplex), n).phases[0].scale) != 1:
+        wrong.append(f"the entropy is scaled by {scale}")
     return answered(wrong, f"{len(asked)} plans and runs, and 6 promises, are as they are to be")
 
 

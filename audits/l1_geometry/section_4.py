@@ -206,7 +206,11 @@ def fields_and_domains_of_the_tree(context: Context) -> Verdict:
             (f"{noise} noise at {promise}", run_of(tree, LASSO, problem(LASSO, promise), n), legal)
             for promise, legal in ((low, True), (none, False), (ApproxDP(0.5, 1.1 / n), noise == "concentrated"))
         ]
-    return answered(wrongly_answered(asked), f"{len(asked)} fields, domains and budgets are as they are to be")
+    wrong = wrongly_answered(asked)
+    for depth in (1, 2, 3, 5):
+        if record_count(64, depth) != (read := claim("l1_geometry/alg-3").evaluate(b=64, T=depth)):
+            wrong.append(f"{record_count(64, depth)} records are read at depth {depth}, {read} are stated")
+    return answered(wrong, f"{len(asked)} fields, domains and budgets are as they are to be")
 
 
 PURE, APPROXIMATE = PureDP(1.0), ApproxDP(0.5, 1e-4)

@@ -447,7 +447,7 @@ def allocation_is_uniform(context: Context) -> Verdict:
     counts = [sets.count(kind) for kind in set(sets)]
     wanted = math.comb(n, r)
     spread = f"{len(set(sets))} of {wanted} allocations, each {min(counts)} to {max(counts)} times"
-    even = len(set(sets)) == wanted and min(counts) == max(counts)
+    even = len(set(sets)) == wanted and min(counts) == max(counts) and all({*a, *b} == {*range(n)} for a, b in sets)
     return (holds if even else refuted)(spread, "exact")
 
 

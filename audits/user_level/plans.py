@@ -61,20 +61,27 @@ def last_phase(n: int) -> float:
     return (1 - 2**-q) * n / 2 ** (q * math.floor(logs))
 
 
+FEW = partial(PhasedSGD, c_groups=0.1, c_radius=1.0, c_score=0.05)
+"""Algorithm 1 in so few groups that few users do."""
+
+
 def phased(n: int, told: Problem) -> Verdict:
-    """Algorithm 1: its fields, its promise at n users, the users from which on it runs, and short steps."""
+    """Algorithm 1: its fields, its promise at n users, and runs."""
     kind, work = PhasedSGD, linear(2, 3)
     constants = {"c_groups": 100.0, "c_radius": 1000.0, "c_noise": 100.0, "c_score": 20.0}
+    asked = dials(kind, (*constants, "p", "q", "eta", "c_step", "groups", "phases"))
+    asked += [(f"order = {order}", partial(kind, order=order), order != "sorted") for order in ("sorted", "fixed")]
+    asked += [(f"a run of {size}", run_of(FEW, work, problem(work), size), True) for size in (60, 64, 200)]
     makes, legal = below_print(kind, constants)
     groups = math.ceil(100 * logarithm(told, 20 * n * told.samples_per_user))
     makes += [partial(kind, groups=groups), partial(kind, groups=groups - 1)]
-    few = partial(kind, c_groups=0.1, c_radius=1.0, c_score=0.05)
-    asked = dials(kind, (*constants, "p", "q", "eta", "c_step", "groups", "phases"))
-    asked += [(f"order = {order}", partial(kind, order=order), order != "sorted") for order in ("sorted", "fixed")]
-    asked += [(f"a run of {size}", run_of(few, work, problem(work), size), True) for size in (60, 64, 200)]
-    wrong = [*wrong_promises(makes, told, n, [*legal, True, False]), *wrongly_answered(asked)]
-    if wrong:
-        return answered(wrong, "")
+    wrong = [*wrongly_answered(asked), *wrong_promises(makes, told, n, [*legal, True, False])]
+    return answered(wrong, f"{len(asked)} fields and runs, and {len(makes)} promises, are as they are to be")
+
+
+def sizes_of_phases() -> Verdict:
+    """From how many users on every group of the last phase has one, and steps are as short as smooth losses ask for."""
+    wrong: list[str] = []
 
     def fits(size: int, steep: float, m: int, eta: float | None = None) -> bool:
         if size < 2:
@@ -83,13 +90,16 @@ def phased(n: int, told: Problem) -> Verdict:
         step = eta or 1 / math.sqrt(2 * size * m)
         return last_phase(size) / groups >= 1 and steep * step / m ** (math.log(2) / math.log(size)) / 2**1.5 <= 1
 
-    sizes = (0, 1, 2, 3, 7, 15, 16, 20, 31, 32, 40, 45, 64, 100, 300)
-    for steep, m, eta in ((0.0, 3, None), (30.0, 3, None), (70.0, 1, None), (2.8, 1, 1.0), (2.9, 1, 1.0)):
-        here, make = plain(2, m, smooth=steep), replace(few(), eta=eta)
-        fitting = partial(fits, steep=steep, m=m, eta=eta)
+    few = (0, 1, 2, 3, 7, 15, 16, 20, 31, 32, 40, 45, 64, 100, 300)
+    for steep, m, eta, sizes in (
+        (0.0, 3, None, few), (30.0, 3, None, few), (70.0, 1, None, few), (2.8, 1, 1.0, few), (2.9, 1, 1.0, (64, 100)),
+    ):  # fmt: skip
+        here, make = plain(2, m, smooth=steep), replace(FEW(), eta=eta)
         # Where groups are empty, what is named is from where on they are not.
-        wrong += wrong_sizes(make, here, (n for n in sizes if not steep or fits(n, 0.0, m)), fitting)
-    return answered(wrong, f"{len(asked)} fields and runs, {len(makes)} promises and their sizes are as they are to be")
+        wrong += wrong_sizes(
+            make, here, (n for n in sizes if not steep or fits(n, 0.0, m)), partial(fits, steep=steep, m=m, eta=eta)
+        )
+    return answered(wrong, "users are enough, and steps short enough, where they are to be")
 
 
 NAMES = tuple(PRINTED)
