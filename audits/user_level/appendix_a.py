@@ -44,7 +44,11 @@ def fields_of_the_queries(context: Context) -> Verdict:
     # unbound: what is refused, which no formula says
     asked = [(f"{count} queries", partial(ThresholdTest, count=count), count >= 1) for count in (0, 1, 2)]
     asked += [(f"sensitivity {s}", partial(ThresholdTest, sensitivity=s), s > 0) for s in (0.0, 0.5, 2.0)]
-    return plans.answered(plans.wrongly_answered(asked), f"{len(asked)} fields are as they are to be")
+    wrong = plans.wrongly_answered(asked)
+    (read,) = ThresholdTest().schedule(Problem.of(plain(1, 1), PureDP(1.0)), 7).releases[0].reads
+    if (read.start, read.stop, read.sensitivity) != (0, 7, 1.0):
+        wrong.append(f"all of 7 records are read, and a query of sensitivity 1 is told of, not {read}")
+    return plans.answered(wrong, f"{len(asked)} fields are as they are to be")
 
 
 @check("user_level/def-a1", kind="sensitivity", grid={"p": (1.0, 2.0)})

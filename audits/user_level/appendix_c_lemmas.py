@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from dpcheck.algorithms.user_level.accelerated import ac_sa, multistage_ac_sa, s
 from dpcheck.algorithms.user_level.erm import regularised_erm
 from dpcheck.checks import Context, by_size, check, unchecked
 from dpcheck.engine.statements import explicit_of, order_of, stated
-from dpcheck.harness import accuracy, risk, runtime, stability
+from dpcheck.harness import accuracy, plans, risk, runtime, stability
 from dpcheck.harness.budget import REDUCED, with_budget
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.search import BallRecords, UserRecords
@@ -178,7 +179,7 @@ def steps_of_a_stage(context: Context, *, condition: float) -> Verdict:
     return combine([counted, replace(rounded, axes=counted.axes)])
 
 
-@check("user_level/proc-multistage-ac-sa", kind="transcription")
+@check("user_level/proc-multistage-ac-sa", kind="accuracy")
 def parameters_of_the_stages(context: Context) -> Verdict:
     """As many stages as a budget has room for, the last of which takes what is left; upsilon is 2B, or the root of
     mu V^2/(3 Delta_0 2^-(k - 1) N(N + 1)(N + 2)), whichever is larger, for a stage of N steps.
@@ -187,7 +188,10 @@ def parameters_of_the_stages(context: Context) -> Verdict:
     for budget in (1, 7, 40, 300, 20_000):
         gap, variance, mu = np.exp(rng.uniform(-2, 2, 3))
         smooth = mu * (1 + 30 * rng.random())
-        plan, halvings = stages(budget, gap=gap, variance=variance, mu=mu, smooth=smooth)
+        ask = partial(stages, budget, gap=gap, variance=variance, mu=mu, smooth=smooth)
+        if wrong := plans.wrongly_answered([(f"{budget} steps", ask, True)]):
+            return plans.answered(wrong, "")
+        plan, halvings = ask()
         shortest = [
             max(4 * math.sqrt(2 * smooth / mu), 128 * variance / (3 * mu * gap / 2 ** (k + 1))) for k in range(1, 60)
         ]

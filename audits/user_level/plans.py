@@ -12,6 +12,7 @@ import numpy as np
 import scipy
 
 from dpcheck.algorithms.user_level import GroupPrivacy, MinibatchSGD, PhasedERM, PhasedSGD, SmoothedERM, StronglyConvex
+from dpcheck.algorithms.user_level.concentration import certified_movement
 from dpcheck.algorithms.user_level.minibatch import PRINTED
 from dpcheck.algorithms.user_level.sampled import TestedMean
 from dpcheck.algorithms.user_level.threshold import RedrawnThreshold
@@ -138,6 +139,10 @@ def accelerated(kind: type[MinibatchSGD] | type[PhasedERM], told: Problem, n: in
         wrong += _promised_where_steps_are_covered(partial(kind, **inside, c_users=100.0), n)
     if not wrong:
         wrong += _sizes(few(), single)
+        (*_, row) = (
+            few(**inside, c_batch=1e9, **({} if single else {"c_users": 1e-5})).schedule(problem(work), 91).phases
+        )
+        wrong += [] if row.batch == row.users // 2 * 2 else [f"{row.batch} of {row.users} users at most in a step"]
     return answered(wrong, f"{len(asked)} fields and runs, promises and sizes are as they are to be")
 
 
@@ -277,24 +282,32 @@ def tested_mean(context: Context) -> Verdict:
     return combine([same, agree([again[2]], [rho], "rho of three steps")])
 
 
-def movement_claimed(row: Any, points: int, test: float, chance: float, passing: float) -> Verdict:
-    """What a plan says of the movement of its mean, from the laws: the least count B that a changed inclusion exceeds
-    with the given chance only, and the most points that are kept but for that chance.
-
-    Args:
-        test: scale of the noise on the score; chance: of each bad event of the coins.
-        passing: that the test passes with a score below (4/5 - g) times the points, at the g that is used.
+def movement_claimed(algorithm: PhasedSGD, told: Problem, n: int, chance: float) -> Verdict:
+    """What the plan of Algorithm 1 says of the movement of its means, from the laws: of the coins B, the least count
+    that is exceeded with that chance only, and the points that are kept but for that chance; of the test, what passes
+    with a score below (4/5 - g) times the points, for the g, at most 0.29, at which that chance is as small.
     """
-    g = min(0.29, scipy.stats.laplace.isf(passing, scale=test) / points)
-    below = float(scipy.stats.laplace.sf(g * points, scale=test))
-    core, others = (0.8 - g) * points, scipy.stats.binom(points - 1, min(1.0, 6 / points))
-    changed = next(b for b in range(points + 1) if others.sf(b) <= chance)
-    chosen = scipy.stats.binom(math.ceil(core - 1e-9) - 1, min(1.0, 6 * (core - 1) / points - 3))
-    kept = next(k for k in range(points + 1) if chosen.cdf(k) >= chance)
-    moved = 4 * row.tau * (2 + changed) / kept
-    return combine(
-        [
-            agree([row.moves], [moved], "the movement that is claimed, of the laws of the coins"),
-            agree([row.failure], [below + 2 * chance], "the chance that it fails"),
-        ]
-    )
+    left: list[float] = []
+    right: list[float] = []
+    for row in algorithm.schedule(told, n).phases[:2]:
+        C = row.groups
+        g = min(0.29, float(scipy.stats.laplace.isf(chance, scale=row.test)) / C)
+        below = float(scipy.stats.laplace.sf(g * C, scale=row.test))
+        kept, changed = _kept_and_changed(C, 0.8 - g, chance)
+        left += [row.moves, row.failure]
+        right += [4 * row.tau * (2 + changed) / kept, below + 2 * chance]
+    for C in range(12, 120, 3):
+        found = certified_movement(
+            C, diameter=1.0, reach=5.0, shortfall=0.25, passing=0.01, chance=1e-3, doubled=True
+        )  # fmt: skip
+        kept, changed = _kept_and_changed(C, 0.55, 1e-3)
+        left += [found.sensitivity, found.failure]
+        right += [(2 + changed) / kept, 0.01 + 2e-3] if kept else [5.0, 0.0]
+    return agree(left, right, "movements, and the chances that they are exceeded, of the laws of the coins")
+
+
+def _kept_and_changed(C: int, core: float, chance: float) -> tuple[int, int]:
+    others = scipy.stats.binom(C - 1, min(1.0, 6 / C)).sf(np.arange(C + 1))
+    share = 6 * (core * C - 1) / C - 3
+    chosen = scipy.stats.binom(math.ceil(core * C - 1e-9) - 1, min(1.0, max(0.0, share))).cdf(np.arange(C + 1))
+    return int(np.argmax(chosen >= chance)), int(np.argmax(others <= chance))
