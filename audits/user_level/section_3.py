@@ -44,8 +44,6 @@ from .cases import (
 )
 from .feasible import SCANNED, TINY_DELTA, map_of_feasible_sizes, shapes
 from .lines import ALG_3, BESIDE, KEPT, MINIBATCHES, NAMES, WEIGHTED, algorithm_3, replayed, three_kinds
-from .plans import accelerated as planned
-from .plans import tested_mean
 
 ALG_3_PRINTED = ALG_3 | {"tau": "user_level/alg-3@tau", "batch": "user_level/alg-3@minibatches"}
 SAMPLED = {
@@ -79,13 +77,6 @@ settings_of_alg_3 = settings(
     },
     fields={"distance": (None, 0.5, 2.0)},
 )
-
-
-@check("user_level/alg-3", kind="accuracy")
-def plans_and_promises_of_algorithm_3(context: Context) -> Verdict:
-    """What is planned, refused and promised at the printed constants."""
-    # unbound: what is planned and promised, which no formula says
-    return planned(PhasedERM, plain(10, 10, 1.0, 1e-7), 300_000, p=None, q=None, phases=None, distance=None)
 
 
 @check("user_level/alg-3", kind="privacy", grid={"size": tuple(ACCELERATED_SIZES)}, also=("user_level/lem-d2",))
@@ -276,12 +267,6 @@ def account_of_sampled_phases(context: Context, *, size: str) -> Verdict:
         )
     said = f"{judged.reason} ({sampled} of {sampled} phases are sampled, {numbers['passes over the data']:.3g} passes; "
     return replace(judged, reason=f"{said}least noise {least:.2g} of the stated)", numbers=numbers)
-
-
-@check("user_level/thm-3-1@sampled", kind="accuracy")
-def law_of_a_tested_mean(context: Context) -> Verdict:
-    """What a step releases is what its two laws say, and is charged for both."""
-    return tested_mean(context)
 
 
 @check("user_level/thm-3-1@sampled", kind="privacy", grid={"epsilon": by_size((1.0,), (0.2, 1.0, 5.0))})
