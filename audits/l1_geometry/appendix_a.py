@@ -166,7 +166,9 @@ def fields_of_the_passes(context: Context) -> Verdict:
     ]  # fmt: skip
     for first, legal in ((0.0, False), (0.2, True)):
         start = np.array([[first, 0.3, 0.7 - first]])
-        asked.append((f"a start at {first}", partial(Told.of, context, kind(), work, problem(work), 3, start), legal))
+        asked.append(
+            (f"a start at {first}", lambda start=start: Told.of(context, kind(), work, problem(work), 3, start), legal)
+        )
     return answered(wrongly_answered(asked), f"{len(asked)} fields and starts are as they are to be")
 
 

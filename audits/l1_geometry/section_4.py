@@ -206,6 +206,9 @@ def fields_and_domains_of_the_tree(context: Context) -> Verdict:
             (f"{noise} noise at {promise}", run_of(tree, LASSO, problem(LASSO, promise), n), legal)
             for promise, legal in ((low, True), (none, False), (ApproxDP(0.5, 1.1 / n), noise == "concentrated"))
         ]
+    flat = linear(3)  # no smoothness: Theorem 7 caps nothing
+    tree = partial(kind, T=1, batch=16, noise="approximate")
+    asked.append(("approximate noise on linear losses", run_of(tree, flat, problem(flat, low), n), True))
     wrong = wrongly_answered(asked)
     for depth in (1, 2, 3, 5):
         if record_count(64, depth) != (read := claim("l1_geometry/alg-3").evaluate(b=64, T=depth)):
