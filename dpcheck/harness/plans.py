@@ -7,12 +7,13 @@ is one, and say so.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from dpcheck.errors import DpcheckError, Infeasible
-from dpcheck.interfaces import Algorithm, Problem
+from dpcheck.interfaces import Algorithm, Problem, Schedule
 from dpcheck.running import Fixed
 from dpcheck.verdicts import Verdict, differs, holds
 
@@ -61,13 +62,17 @@ def wrong_sizes(
     return wrong
 
 
+def _plan_of(make: Callable[[], Algorithm[Any]], told: Problem, n: int) -> Schedule[Any]:
+    return make().schedule(told, n)
+
+
 def wrong_promises(
     makes: Iterable[Callable[[], Algorithm[Any]]], told: Problem, n: int, promised: Sequence[bool]
 ) -> list[str]:
     """Algorithms that have no plan, or one that claims what no theorem says, or not what one does."""
     wrong = []
     for make, legal in zip(makes, promised, strict=True):
-        wrong += wrongly_answered([("a plan", lambda make=make: make().schedule(told, n), True)])
+        wrong += wrongly_answered([("a plan", partial(_plan_of, make, told, n), True)])
         if not wrong and (claimed := make().schedule(told, n).claimed) != (told.privacy if legal else None):
             wrong.append(f"{make()} claims {claimed}")
     return wrong
