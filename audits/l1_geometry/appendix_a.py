@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from functools import partial
+
 import numpy as np
 import sympy as sp
 
@@ -13,6 +16,7 @@ from dpcheck.engine.settings import settings
 from dpcheck.geometry import Entropy
 from dpcheck.harness import accuracy
 from dpcheck.harness.lines import Told
+from dpcheck.harness.plans import answered, wrongly_answered
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import agree, proved
@@ -147,6 +151,25 @@ def lines_of_the_passes(context: Context) -> Verdict:
             x = x / x.sum(axis=1, keepdims=True)
             seen.append(x)
     return told.judged(np.asarray(np.mean(seen, axis=0)))
+
+
+@check("l1_geometry/alg-4", kind="accuracy")
+def fields_of_the_passes(context: Context) -> Verdict:
+    """Steps and passes of a positive number, and starts inside of the simplex, are run; others are not."""
+    work, kind = linear(3, shape="simplex"), MultiPassMirrorDescent
+    asked = [
+        (f"{name} = {value}", partial(kind, **{name: value}), legal)
+        for name, value, legal in (
+            ("eta", 0.0, False), ("eta", 0.5, True), ("eta", 1.5, True), ("eta", math.inf, False),
+            ("passes", 0, False), ("passes", 1, True), ("returned", "first", False), ("returned", "last", True),
+        )
+    ]  # fmt: skip
+    for first, legal in ((0.0, False), (0.2, True)):
+        start = np.array([[first, 0.3, 0.7 - first]])
+        asked.append(
+            (f"a start at {first}", lambda start=start: Told.of(context, kind(), work, problem(work), 3, start), legal)
+        )
+    return answered(wrongly_answered(asked), f"{len(asked)} fields and starts are as they are to be")
 
 
 @check("l1_geometry/alg-4", kind="stability")

@@ -60,6 +60,7 @@ from .lines import (
     counted_phases,
     lines_of_phases,
     moves_its_phase_alone,
+    phases_that_run,
     regret,
 )
 from .witnesses import thm_12_step
@@ -267,6 +268,12 @@ class Counted:
 
     def read(self, *, means_only: bool = False) -> Sample:
         return Sample(self.record, np.full((1, 1), float(self.n)))
+
+
+@check("l1_geometry/alg-6", kind="accuracy", grid={"p": (1.5, 2.0)})
+def sizes_and_promises_of_the_general_phases(context: Context, *, p: float) -> Verdict:
+    """What is planned, refused and promised, and the noise for a 5L-Lipschitz objective."""
+    return phases_that_run(GeneralLocalizedMirrorDescent, linear(4, shape="lp", p=p), p=p)
 
 
 @check("l1_geometry/alg-6", kind="privacy", grid={"p": (1.5, 2.0)})

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from dpcheck.engine.statements import unassumed
 from dpcheck.harness import accuracy, lower_bound
 from dpcheck.harness.lower_bound import Fact
 from dpcheck.harness.outside import must_exclude
+from dpcheck.harness.plans import Asked, answered, wrongly_answered
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.numerics import smallest_n
@@ -224,7 +226,24 @@ def padded_losses_are_scaled(context: Context) -> Verdict:
 
 @check("l1_geometry/proc-pad-and-copy", kind="privacy")
 def copies_cost_group_privacy(context: Context) -> Verdict:
-    """Replacing one record of S' replaces k of S and nothing else; the guarantee for groups of k is (k eps, ...)."""
+    """Replacing one record of S' replaces k of S and nothing else; the guarantee for groups of k is (k eps, ...). Plans
+    outside of what Lemma D.5 speaks of, and data sets of another size than the plan's, are refused.
+    """
+    spoken_of = ((40, 0.02, 0.02), (1, 0.2, 0.1), (0, 0.1, 0.1), (40, 0.0, 0.1), (40, 0.3, 0.1), (40, 0.1, 0.0))
+    asked: list[Asked] = [
+        (f"n, alpha, eps = {at}", partial(padding, *at, 0.2, 0.1), min(at) > 0 and at[1] <= 0.2 and at[2] <= 0.1)
+        for at in (*spoken_of, (40, 0.2, 0.11))
+    ]
+    asked += [
+        (
+            f"{size} records",
+            lambda size=size: pad_and_copy(np.zeros((1, size, 1)), padding(40, 0.02, 0.02, 0.2, 0.1), np.zeros((1, 1))),
+            size == 1,
+        )
+        for size in (1, 2)
+    ]
+    if wrong := wrongly_answered(asked):
+        return answered(wrong, "")
     plan = padding(40, 0.02, 0.02, 0.2, 0.1)
     small = np.zeros((1, plan.small, 1))
     other = small.copy()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,17 +14,20 @@ from dpcheck.algorithms.l1_geometry import LocalizedMirrorDescent
 from dpcheck.checks import Context
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import bound_of
+from dpcheck.errors import Infeasible
 from dpcheck.harness import risk, runtime
 from dpcheck.harness.budget import with_budget
 from dpcheck.harness.lines import Lines, Told
+from dpcheck.harness.plans import answered, run_of, wrong_promises, wrong_sizes, wrongly_answered
 from dpcheck.harness.replay import Case
-from dpcheck.interfaces import Algorithm, Array
+from dpcheck.harness.symbolic import agree
+from dpcheck.interfaces import Algorithm, Array, Problem
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed
-from dpcheck.verdicts import Verdict, differs, holds, refuted, undecided
+from dpcheck.verdicts import Verdict, combine, differs, holds, refuted, undecided
 from dpcheck.workloads.crosspolytope import SignLasso
 
-from .cases import least_private, linear, problem, without_bars
+from .cases import APPROX, least_private, linear, problem, without_bars
 
 
 def slope(u: Array, p: float, scale: float) -> Array:
@@ -137,6 +142,73 @@ def regret(context: Context, algorithm: LocalizedMirrorDescent, n: int, trials: 
     )  # fmt: skip
     verdict = replace(verdict, numbers={**verdict.numbers, "regret bound": bound, "|y - x_0|": away, "reach": reach})
     return with_budget(without_bars(verdict), algorithm, told, n)
+
+
+EACH_SIDE = ((99.9, False), (100.0, True), (101.0, True))
+"""Constants of the noise on both sides of the printed one, and whether a theorem speaks of them."""
+
+
+def phases_that_run(kind: type[Any], work: Any, **fields: Any) -> Verdict:
+    """Algorithm 2 or 6: planned from the size on at which the first phase makes two steps; promised at the printed
+    constant; refused as printed at the first phase whose records are no whole number, or that makes no step; and with
+    the noise of Algorithm 1 on F_i, which is 5L-Lipschitz, where that is asked for.
+    """
+    told, n = problem(work), 256
+    d, epsilon = told.constants.d, APPROX.epsilon
+    dials = [partial(kind, c_sigma=c, **fields) for c, _ in EACH_SIDE]
+    wrong = wrong_promises(dials, told, n, [legal for _, legal in EACH_SIDE])
+    wrong += wrongly_answered(
+        [(f"a run of {size} records", run_of(dials[1], linear(d), problem(linear(d)), size), True) for size in (64, 67)]
+    )
+    for rule in ("printed", "gradients", "balanced"):
+        wrong += wrongly_answered([(rule, lambda rule=rule: kind(batch_rule=rule, **fields).schedule(told, n), True)])
+    if wrong:
+        return answered(wrong, "")
+
+    def batch(records: float, part: float) -> float:
+        return math.sqrt(max(records / math.log2(d), d / part))
+
+    def fits(size: int) -> bool:
+        records = size // 2
+        b = min(records, math.ceil(batch(size / 2, epsilon / 2)))
+        return records > 0 and records**2 // b**2 >= 2
+
+    def one_step_less(size: int) -> int:
+        return next(i for i in range(1, 60) if size % 2**i or size / 2**i < batch(size / 2**i, epsilon / 2**i))
+
+    wrong += wrong_sizes(kind(**fields), told, (2, 3, 4, 5, 9, 20, 21, 22, 40, 64), fits)
+    for size in (96, 256, 2**12):
+        try:
+            kind(rounding="printed", **fields).schedule(told, size)
+            wrong.append(f"n = {size} is planned as printed")
+        except Infeasible as error:
+            if not error.needs.endswith(f"phase {one_step_less(size)}"):
+                wrong.append(f"n = {size} as printed needs {error.needs}")
+    plain, steeper = (kind(noise=noise, **fields).schedule(told, n).phases for noise in ("gradient", "objective"))
+    stated = claim(f"{kind.label.partition('/')[0]}/{'alg-5' if 'p' in fields else 'alg-1'}")
+    norm = fields.get("p", 1.0)
+    at = {"L": 5 * told.constants.lipschitz(norm), "d": d, "delta": APPROX.delta}
+    at |= {"q": norm / (norm - 1)} if norm > 1 else {}
+    for one, other in zip(plain, steeper, strict=True):
+        wanted = float(stated.evaluate(**at, b=one.b, epsilon=epsilon / 2**one.i))
+        if not math.isclose(other.sigma, wanted) or other.sensitivity != one.sensitivity:
+            wrong.append(f"the noise of phase {one.i} on F_i is {other.sigma:.6g}, that of Algorithm 1 {wanted:.6g}")
+    return combine(
+        [
+            answered(wrong, f"10 sizes, 3 constants, 3 sizes as printed and {len(plain)} phases are as they are to be"),
+            _terms_of_phases(kind(**fields), told, n, norm),
+        ]
+    )
+
+
+def _terms_of_phases(algorithm: Any, told: Problem, n: int, norm: float) -> Verdict:
+    """What the bound of the phases is told of norms and noise: V bounds E|zeta|^2 in the dual norm, d sigma^2 at 2."""
+    rows, terms, d = list(algorithm.phases(told, n)), algorithm.terms(told, n), told.constants.d
+    largest = 2 * math.log(d) if d > 2 else 2 * (1 + math.log(d))
+    dual = d if norm == 2 else d ** (2 - 2 / norm) * largest
+    found = [terms[name] for name in ("L", "D", "D_1", "kappa", "l")]
+    wanted = [told.constants.lipschitz(norm), *[told.constants.diameter(norm)] * 2, 2 if norm == 1 else 1, len(rows)]
+    return agree([*found, *terms["V[i]"]], [*wanted, *(dual * row.sigma**2 for row in rows)], "what the bound is told")
 
 
 DESCENT = {

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from dpcheck.accounting import account
 from dpcheck.accounting.amplification import copies
-from dpcheck.algorithms.l1_geometry import NoisyMirrorDescent
+from dpcheck.algorithms.l1_geometry import GeneralNoisyMirrorDescent, NoisyMirrorDescent
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of
-from dpcheck.geometry import PowerMap
+from dpcheck.geometry import Entropy, PowerMap
 from dpcheck.harness import risk, runtime, worst_pair
 from dpcheck.harness.budget import budget, judge_account, with_budget
 from dpcheck.harness.lines import Seen
+from dpcheck.harness.plans import Asked, answered, run_of, wrong_promises, wrongly_answered
 from dpcheck.harness.replay import Case
 from dpcheck.harness.scaling import Equal, Instance, admitted, scaling
 from dpcheck.harness.symbolic import agree
@@ -42,7 +44,7 @@ from .cases import (
     tilted,
     without_bars,
 )
-from .lines import DESCENT, GIVEN
+from .lines import DESCENT, EACH_SIDE, GIVEN
 
 OF_ALGORITHM_1 = {
     **DESCENT,
@@ -67,6 +69,69 @@ settings_of_alg_1 = settings(
     beside=GIVEN,
     problems=drawn(d=(3, 1000)),
 )
+
+
+@check("l1_geometry/alg-1", kind="accuracy", also=("l1_geometry/alg-5",))
+def plans_and_promises(context: Context) -> Verdict:
+    """Batches of one to all records in two dimensions and more, exponents above 1 and up to 2, and domains on which the
+    mirror step is exact: these are planned and run, nothing else is; and the printed constant is what is promised.
+    """
+    # unbound: what is planned and promised, which no formula says
+    told, n, line, square = problem(linear(4)), 9, linear(1), linear(2)
+    kind, general = NoisyMirrorDescent, partial(GeneralNoisyMirrorDescent, p=1.5)
+    whole, entropy = partial(kind, batch=n), partial(kind, mirror="entropy")
+    simplex, ball = linear(3, shape="simplex"), linear(3, shape="lp", p=1.5)
+    asked: list[Asked] = [
+        (f"a batch of {b}", lambda b=b: kind(batch=b).schedule(told, n), 1 <= b <= n) for b in (0, 1, n, 10)
+    ]
+    asked += [
+        (f"d = {work.constants.d}", run_of(whole, work, problem(work), n), work is not line)
+        for work in (line, square, linear(3))
+    ]
+    asked += [(f"p = {p}", partial(GeneralNoisyMirrorDescent, p=p), 1 < p <= 2) for p in (1.0, 1.01, 1.9, 2.0, 2.1)]
+    asked += [
+        (f"{name} {value}", partial(kind, **{name: value}), value == 2.0)
+        for name, values in {"c_sigma": (0.0, 2.0, math.inf), "weight": (-1.0, 2.0)}.items()
+        for value in values
+    ]
+    asked += [
+        ("a weight beside the entropy", partial(entropy, weight=1.0), False),
+        ("the entropy on a simplex", run_of(entropy, simplex, problem(simplex), n), True),
+        (
+            "the entropy on one of sum 2",
+            run_of(entropy, replace(simplex, R=2.0), problem(replace(simplex, R=2.0)), n),
+            False,
+        ),
+        ("the entropy on a ball", run_of(entropy, square, problem(square), n), False),
+        ("a power on a simplex", run_of(whole, simplex, problem(simplex), n), False),
+        ("p = 1.5 on its ball", run_of(general, ball, problem(ball), n), True),
+        ("p = 1.5 on another ball", run_of(general, replace(ball, p=2.0), problem(replace(ball, p=2.0)), n), False),
+        ("p = 1.5 on the l1 ball", run_of(general, square, problem(square), n), True),
+    ]
+    wrong = wrongly_answered(asked)
+    for make in (kind, general):
+        dials = [partial(make, c_sigma=c) for c, _ in EACH_SIDE]
+        wrong += wrong_promises(dials, told, n, [legal for _, legal in EACH_SIDE])
+    if not wrong and (steps := whole().schedule(told, n).phases[0].T) != 1:
+        wrong.append(f"a batch of all records makes {steps} steps")
+    if not wrong and (scale := entropy().schedule(problem(simplex), n).phases[0].scale) != 1:
+        wrong.append(f"the entropy is scaled by {scale}")
+    return answered(wrong, f"{len(asked)} plans and runs, and 6 promises, are as they are to be")
+
+
+@check("l1_geometry/alg-1@distance", kind="accuracy", grid={"mirror": ("power", "entropy")})
+def distance_to_the_farthest_point(context: Context, *, mirror: str) -> Verdict:
+    """D^2 is the largest divergence from the start that a point has, at a vertex, of the map that is used."""
+    left, right = [], []
+    for d, R in ((2, 1.0), (3, 1.0), (7, 1.0), *(((4, 5.0),) if mirror == "power" else ())):
+        work = linear(d, shape="simplex" if mirror == "entropy" else "l1", R=R)
+        algorithm, told = NoisyMirrorDescent(mirror=mirror), problem(work)  # type: ignore[arg-type]
+        start = np.full(d, 1 / d) if mirror == "entropy" else np.zeros(d)
+        p = algorithm.exponent(told)
+        chosen: Any = Entropy() if mirror == "entropy" else PowerMap(p, algorithm.scale(told))
+        left.append(algorithm.reach(told) ** 2)
+        right.append(float(np.max(chosen.bregman(R * np.eye(d), start))))
+    return agree(left, right, "D^2 against the largest divergence")
 
 
 CELLS: dict[str, tuple[int, int]] = {"one step": (50, 50), "a hundred steps": (100, 10)}
@@ -111,14 +176,18 @@ def a_draw_moves_the_gradient_by_its_claim(context: Context, *, d: int) -> Verdi
     """Replayed on the worst pair (+L against -L everywhere): k draws of the record move a step by k claims exactly."""
     work, n, b = linear(d), 30, 6
     case = Case(NoisyMirrorDescent(batch=b), work, problem(work))
-    data = np.ones((1, n, d))
+    stated = float(claim("l1_geometry/alg-1@sensitivity").evaluate(L=1, d=d, b=b))
+    trials = context.scale(50, 400)
+    data = np.ones((trials, n, d))
     neighbour = data.copy()
-    neighbour[0, 7] = -1.0
-    seen = case.replay(data, neighbour, context.scale(50, 400), context.seed)
-    drawn = np.stack([(chosen == 7).sum(axis=1) for chosen in seen.history.coins])
+    changed = np.resize((0, 7, n - 1), trials)  # the first and the last one are read as well
+    neighbour[np.arange(trials), changed] = -1.0
+    seen = case.replay(data, neighbour, trials, context.seed)
+    drawn = np.stack([(chosen == changed[:, None]).sum(axis=1) for chosen in seen.history.coins])
+    if not all(np.allclose(m.claimed, stated) for m in seen.movements):
+        return differs("a record is said to be read by no step")
     moved = np.stack([m.distance for m in seen.movements])
     read = seen.schedule.releases[0].reads[0]
-    stated = float(claim("l1_geometry/alg-1@sensitivity").evaluate(L=1, d=d, b=b))
     if not math.isclose(read.sensitivity, stated):
         return differs(f"the schedule claims {read.sensitivity}, stated are {stated}")
     return agree(moved.ravel(), (drawn * stated).ravel(), f"distance of a step against draws times {stated:.4g}")

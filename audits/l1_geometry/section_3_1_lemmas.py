@@ -11,6 +11,7 @@ import scipy
 import sympy as sp
 
 from dpcheck.accounting import account
+from dpcheck.algorithms.l1_geometry.descent import gaussian_max
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import claim
 from dpcheck.geometry import Entropy
@@ -18,7 +19,7 @@ from dpcheck.harness import accuracy, risk
 from dpcheck.harness.budget import judge_account
 from dpcheck.harness.outside import must_exclude
 from dpcheck.harness.refutation import refuted_by
-from dpcheck.harness.symbolic import proved, where_proved
+from dpcheck.harness.symbolic import agree, proved, where_proved
 from dpcheck.privacy import ApproxDP
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, combine, differs
@@ -201,6 +202,23 @@ def gaussian_maximum_from_three_coordinates_on(context: Context) -> Verdict:
     found = accuracy.never_violated(left, right, statement=said, drawn=False, covers=where_proved(beyond, covers))
     two, most = gaussian_maximum(2), 2 * math.log(2)
     return combine([found, must_exclude([claim(context.label)], {"d": 2}, f"{two:.4g} > {most:.4g}", shown=two > most)])
+
+
+@check("l1_geometry/fact-gauss-max", kind="accuracy")
+def noise_that_steps_are_told(context: Context) -> Verdict:
+    """What steps use for E max zeta_j^2: 2 log d from three coordinates on; of one or two, the tail d e^(-x/2), cut at
+    1, added up, which is above the mean, where 2 log d is not.
+    """
+    used = [gaussian_max(d) for d in (1, 2, 3, 4, 50)]
+    tails = [
+        scipy.integrate.quad(lambda x, d=d: min(1.0, d * math.exp(-x / 2)), 0, 200, points=(2 * math.log(2),))[0]
+        for d in (1, 2)
+    ]
+    stated = [float(claim(context.label).evaluate(d=d, sigma=1.0)) for d in (3, 4, 50)]
+    means = [gaussian_maximum(d) for d in (1, 2)]
+    if not all(2 * math.log(d) < mean < value for d, mean, value in zip((1, 2), means, used, strict=False)):
+        return differs(f"the means {means} of one and two squares are not below {used[:2]}", "exact")
+    return agree(used, [*tails, *stated], "the second moment that steps are told", 1e-6)
 
 
 @check("l1_geometry/fact-gauss-max@literal", kind="accuracy", grid={"d": (1, 2)}, expect="refuted")

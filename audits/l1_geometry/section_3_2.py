@@ -27,6 +27,7 @@ from dpcheck.running import Fixed
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Verdict, combine, differs
 
+from . import lines
 from .cases import (
     DELTAS,
     DIAGONALS,
@@ -87,6 +88,12 @@ def lines_of_the_phases(context: Context) -> Verdict:
     """
     # unbound: the lines at the schedule's own numbers, which the settings compare with the claims
     return lines_of_phases(context, LocalizedMirrorDescent(c_sigma=4.0, distance=0.5))
+
+
+@check("l1_geometry/alg-2", kind="accuracy", grid={"d": (2, 4)})
+def sizes_and_promises_of_the_phases(context: Context, *, d: int) -> Verdict:
+    """What is planned, refused and promised, and the noise for a 5L-Lipschitz objective."""
+    return lines.phases_that_run(LocalizedMirrorDescent, linear(d))
 
 
 @check("l1_geometry/alg-2", kind="sensitivity")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import bound_of
 from dpcheck.harness import accuracy, runtime, shuffling
 from dpcheck.harness.budget import calibrated, judge_account
+from dpcheck.harness.plans import answered, wrongly_answered
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.scaling import Instance, scaling, unmeasured
@@ -183,6 +185,8 @@ def scores_of_bent_losses(context: Context, *, T: int, beta: float) -> Verdict:
             data[0, start], other[0, start] = (1.0, 1.0, 0.0, 0.0), (-1.0, -1.0, 0.0, 0.0)
         seen = Case(algorithm, work, told, start=np.array([[-1.0, 0.0]])).replay(data, other, 400, context.seed)
         ratios.append(max(float(m.ratio.max()) for m in seen.movements))
+    if T <= 2 and min(ratios) < 1 - 1e-9:
+        return differs(f"scores move by {min(ratios):.4g} of their claims at most, which are too large")
     said = f"scores move by at most {max(ratios):.4g} of their claims, by {min(ratios):.3g} at the laziest set"
     return judged(max(ratios), "<=", 1 + 1e-9, said, "exact", numbers={"over the claim": max(ratios)})
 
@@ -426,6 +430,12 @@ def allocation_is_uniform(context: Context) -> Verdict:
     often.
     """
     n, p, r = 4, 2, 2
+    fitting = [
+        (f"{p} sets of {r}", partial(shuffled_allocation, context.rng(), 1, n, p, r), 0 < p * r <= n)
+        for p, r in ((0, 1), (1, 0), (1, 1), (2, 2), (1, 4), (2, 3))
+    ]
+    if wrong := wrongly_answered(fitting):
+        return answered(wrong, "")
     first = np.array(list(itertools.permutations(range(n - 1))))
     second = np.array(list(itertools.permutations(range(p))))
     pairs = [(a, b) for a in first for b in second]
@@ -437,7 +447,7 @@ def allocation_is_uniform(context: Context) -> Verdict:
     counts = [sets.count(kind) for kind in set(sets)]
     wanted = math.comb(n, r)
     spread = f"{len(set(sets))} of {wanted} allocations, each {min(counts)} to {max(counts)} times"
-    even = len(set(sets)) == wanted and min(counts) == max(counts)
+    even = len(set(sets)) == wanted and min(counts) == max(counts) and all({*a, *b} == {*range(n)} for a, b in sets)
     return (holds if even else refuted)(spread, "exact")
 
 

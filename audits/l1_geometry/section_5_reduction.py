@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -16,12 +18,13 @@ from dpcheck.geometry import L1Ball
 from dpcheck.harness import risk
 from dpcheck.harness.budget import judge_account
 from dpcheck.harness.lines import Told
+from dpcheck.harness.plans import answered, planned, wrong_promises, wrong_sizes, wrongly_answered
 from dpcheck.harness.scaling import Simulated, admitted
 from dpcheck.harness.symbolic import agree
 from dpcheck.privacy import ApproxDP, PureDP
 from dpcheck.verdicts import Verdict, combine, differs
 
-from .cases import LASSO, LIMIT, lasso, problem
+from .cases import LASSO, LIMIT, lasso, linear, problem
 from .lines import printed_phases, printed_tree
 from .section_5 import INNER, restarted, selections
 
@@ -37,7 +40,7 @@ settings_of_the_reduction = settings(
         "first": "where its records begin",
         "distance": "not in the paper; `distances_of_the_restarts` looks at it",
     },
-    problems=drawn(n=(2**16, 2**36), extra={"strong_convexity": (0.1, 10)}),
+    problems=drawn(n=(2**14, 2**24), extra={"strong_convexity": (0.1, 10)}),
 )
 
 
@@ -97,6 +100,40 @@ def lines_of_the_restarts(context: Context, *, inner: str) -> Verdict:
     if len(told.plan.phases) < 3 or (inner == "tree" and not outside):
         return differs(f"{len(told.plan.phases)} runs, {outside} of which end outside of the domain: too tame")
     return replace(verdict, numbers={**verdict.numbers, "runs": len(told.plan.phases), "outside": outside})
+
+
+@check("l1_geometry/proc-strongly-convex-reduction", kind="accuracy", grid={"inner": ("tree", "descent")})
+def sizes_and_promises_of_the_restarts(context: Context, *, inner: str) -> Verdict:
+    """Planned where every run has the records that its own plan needs, at no other n, and promised where every run is;
+    of a modulus that is given, or that the losses have, and of no other.
+    """
+    # unbound: what is planned and promised, which no formula says
+    tree, descent = TreeFrankWolfe(T=1, budget="economical"), LocalizedMirrorDescent(distance=0.5)
+    chosen, work = (tree, LASSO) if inner == "tree" else (descent, linear(2))
+    promise = PureDP(1.0) if inner == "tree" else ApproxDP(1.0, 1e-5)
+    algorithm, told = StronglyConvexReduction(inner=chosen, weight=2.0), problem(work, promise)
+
+    def alone(size: int) -> bool:
+        return size >= 3 if inner == "tree" else planned(descent, told, size)
+
+    def fits(n: int) -> bool:
+        runs = math.ceil(math.log2(math.log2(n))) if n >= 3 else 0
+        sizes = [math.floor(n / math.log2(n) * 2.0 ** (i - 2)) for i in range(1, runs + 1)]
+        return bool(sizes) and all(size >= 2 and alone(size) for size in sizes)
+
+    wrong = wrong_sizes(algorithm, told, (2, 3, 4, 5, 9, 17, 24, 40, 63, 70, 257, 300), fits)
+    n = 4096
+    halved = replace(tree, noise_dial=0.5) if inner == "tree" else replace(descent, c_sigma=50.0)
+    wrong += wrong_promises([lambda: algorithm, lambda: replace(algorithm, inner=halved)], told, n, [True, False])
+    asked = [
+        (
+            f"a modulus of {weight}",
+            partial(StronglyConvexReduction(inner=chosen, weight=weight).schedule, told, n),
+            legal,
+        )
+        for weight, legal in ((2.0, True), (0.1, True), (-1.0, False), (None, inner == "tree"))
+    ]
+    return answered([*wrong, *wrongly_answered(asked)], "12 sizes, 2 promises and 4 moduli are as they are to be")
 
 
 @check(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from dpcheck.auditing.exact import exact_epsilon
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import explicit_of, stated
-from dpcheck.harness import accuracy, domain
+from dpcheck.harness import accuracy, domain, plans
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.symbolic import advanced_composition_proved, agree, proved, where_proved
 from dpcheck.interfaces import Array, Problem
@@ -35,6 +36,19 @@ settings_of_alg_4 = settings(
     {"threshold": "user_level/alg-4@threshold", "query": "user_level/alg-4@query"},
     beside={"count": "the queries are handed to it", "level": "the threshold is handed to it"},
 )
+
+
+@check("user_level/alg-4", kind="accuracy")
+def fields_of_the_queries(context: Context) -> Verdict:
+    """At least one query, of a positive sensitivity; others are refused."""
+    # unbound: what is refused, which no formula says
+    asked = [(f"{count} queries", partial(ThresholdTest, count=count), count >= 1) for count in (0, 1, 2)]
+    asked += [(f"sensitivity {s}", partial(ThresholdTest, sensitivity=s), s > 0) for s in (0.0, 0.5, 2.0)]
+    wrong = plans.wrongly_answered(asked)
+    (read,) = ThresholdTest().schedule(Problem.of(plain(1, 1), PureDP(1.0)), 7).releases[0].reads
+    if (read.start, read.stop, read.sensitivity) != (0, 7, 1.0):
+        wrong.append(f"all of 7 records are read, and a query of sensitivity 1 is told of, not {read}")
+    return plans.answered(wrong, f"{len(asked)} fields are as they are to be")
 
 
 @check("user_level/def-a1", kind="sensitivity", grid={"p": (1.0, 2.0)})

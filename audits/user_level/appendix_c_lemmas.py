@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from dpcheck.algorithms.user_level.accelerated import ac_sa, multistage_ac_sa, s
 from dpcheck.algorithms.user_level.erm import regularised_erm
 from dpcheck.checks import Context, by_size, check, unchecked
 from dpcheck.engine.statements import explicit_of, order_of, stated
-from dpcheck.harness import accuracy, risk, runtime, stability
+from dpcheck.harness import accuracy, plans, risk, runtime, stability
 from dpcheck.harness.budget import REDUCED, with_budget
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.search import BallRecords, UserRecords
@@ -176,6 +177,35 @@ def steps_of_a_stage(context: Context, *, condition: float) -> Verdict:
     )
     counted = runtime.verdict(taken, allowed, what=what, x=condition, variable="condition number")
     return combine([counted, replace(rounded, axes=counted.axes)])
+
+
+@check("user_level/proc-multistage-ac-sa", kind="accuracy")
+def parameters_of_the_stages(context: Context) -> Verdict:
+    """As many stages as a budget has room for, the last of which takes what is left; upsilon is 2B, or the root of
+    mu V^2/(3 Delta_0 2^-(k - 1) N(N + 1)(N + 2)), whichever is larger, for a stage of N steps.
+    """
+    rng, left, right = context.rng(), [], []
+    for budget in (1, 7, 40, 300, 20_000):
+        gap, variance, mu = np.exp(rng.uniform(-2, 2, 3))
+        smooth = mu * (1 + 30 * rng.random())
+        ask = partial(stages, budget, gap=gap, variance=variance, mu=mu, smooth=smooth)
+        if wrong := plans.wrongly_answered([(f"{budget} steps", ask, True)]):
+            return plans.answered(wrong, "")
+        plan, halvings = ask()
+        shortest = [
+            max(4 * math.sqrt(2 * smooth / mu), 128 * variance / (3 * mu * gap / 2 ** (k + 1))) for k in range(1, 60)
+        ]
+        fitting = np.cumsum(np.ceil(shortest))
+        count = int((fitting <= budget).sum())
+        steps = [*np.ceil(shortest[: max(count - 1, 0)])]
+        steps.append(budget - sum(steps))
+        left += [halvings, len(plan), *(one.steps for one in plan), *(one.upsilon for one in plan)]
+        right += [count, max(1, count), *steps]
+        right += [
+            max(2 * smooth, math.sqrt(mu * variance * 2.0**k / (6 * gap * N * (N + 1) * (N + 2))))
+            for k, N in enumerate(steps, 1)
+        ]
+    return agree(left, right, "halvings, steps and upsilon of all stages")
 
 
 @check("user_level/proc-multistage-ac-sa", kind="risk")

@@ -58,6 +58,7 @@ from .cases import (
     wrong_power,
 )
 from .lines import BESIDE, group_privacy, replayed, three_kinds
+from .plans import passes
 
 settings_of_group_privacy = settings(
     "user_level/proc-group-privacy",
@@ -74,6 +75,13 @@ settings_of_group_privacy = settings(
     beside=BESIDE,
     problems=drawn(users=(1, 3), n=(4, 2.0**8), d=(1, 3), epsilon=(4, 10)),  # 4/beta is the least at some of them
 )
+
+
+@check("user_level/proc-group-privacy", kind="accuracy")
+def plans_and_promises_of_the_baseline(context: Context) -> Verdict:
+    """What is planned, refused and promised."""
+    # unbound: what is planned and promised, which no formula says
+    return passes()
 
 
 @check("user_level/asm-1-1", kind="symbolic", grid={"d": (2, 6)})

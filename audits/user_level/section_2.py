@@ -47,6 +47,7 @@ from .cases import (
 )
 from .feasible import SCANNED, map_of_feasible_sizes, shapes
 from .lines import BESIDE, EMPTY, KEPT, algorithm_1, replayed, three_kinds
+from .plans import movement_claimed, phased, sizes_of_phases
 
 ALG_1 = {
     "phases": "user_level/alg-1@phases",
@@ -76,6 +77,23 @@ def _certified(size: str) -> Verdict:
         "gradients over nm": plan.gradients / (n * m),
     }
     return promised(PhasedSGD(), plain(10, m, epsilon, delta), n, **left)
+
+
+@check("user_level/alg-1", kind="accuracy", grid={"samples": (1, 10)})
+def plans_and_promises_of_algorithm_1(context: Context, *, samples: int) -> Verdict:
+    """What is planned, refused and promised at the printed constants."""
+    # unbound: what is planned and promised, which no formula says
+    return phased(200_000, plain(10, samples))
+
+
+@check("user_level/alg-1", kind="accuracy", grid={"part": ("sizes", "movement")})
+def sizes_and_movement_of_algorithm_1(context: Context, *, part: str) -> Verdict:
+    """From how many users on there is a plan, and the movement of its means that it claims."""
+    # unbound: what is planned, and laws of coins; the settings compare tau and the noise with the claims
+    if part == "sizes":
+        return sizes_of_phases()
+    each = (PhasedSGD(), PhasedSGD(groups=1000))  # a test as sure as it can be, and one with too few groups for that
+    return combine([movement_claimed(algorithm, plain(10, 10), 200_000, 1e-7) for algorithm in each])
 
 
 @check("user_level/alg-1", kind="privacy", grid={"size": tuple(PHASED_SIZES)}, also=("user_level/thm-b1",))

@@ -52,7 +52,7 @@ SAMPLED = {
     "test": "user_level/alg-3@sampled-test",
 }
 REPLACED = {"variance": "user_level/proc-multistage-ac-sa@replacement-variance"}
-MANY = drawn(users=True, n=(2.0**20, 2.0**50), epsilon=(0.05, 8))
+MANY = drawn(users=True, n=(2.0**20, 2.0**30), epsilon=(0.05, 8))
 settings_of_alg_3 = settings(
     "user_level/alg-3",
     {
@@ -66,14 +66,14 @@ settings_of_alg_3 = settings(
     beside=BESIDE | {"shift": "nothing is smoothed"},
     problems={
         # As printed only where the printed minibatches fit into their phases: small epsilon, more users than there are.
-        "as printed": drawn(users=True, n=(2.0**50, 2.0**60), epsilon=(5e-5, 2e-4)),
+        "as printed": drawn(users=True, n=(2.0**50, 2.0**56), epsilon=(5e-5, 2e-4)),
         # So small an epsilon that the printed minibatches would miss users.
         "literal": drawn(users=True, n=(2.0**54, 2.0**60), epsilon=(1e-7, 1e-6)),
         "replacement": MANY,
         # So few records that the printed radius would not hold all users.
         "corrected": drawn(users=True, n=(2.0**14, 2.0**22), d=(1, 4), epsilon=(2, 8)),
         # So many records that every test is sure.
-        "sampled": drawn(users=True, n=(2.0**40, 2.0**60), epsilon=(0.05, 8)),
+        "sampled": drawn(users=True, n=(2.0**40, 2.0**50), epsilon=(0.05, 8)),
     },
     fields={"distance": (None, 0.5, 2.0)},
 )

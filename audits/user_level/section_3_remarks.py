@@ -36,6 +36,7 @@ from .cases import (
 )
 from .feasible import TINY_DELTA, first_feasible
 from .lines import ALG_3, BESIDE, KEPT, MINIBATCHES, NAMES, replayed, restarts, three_kinds
+from .plans import rounds
 
 settings_of_the_restarts = settings(
     "user_level/proc-strongly-convex-meta",
@@ -46,12 +47,19 @@ settings_of_the_restarts = settings(
     },
     symbols=NAMES | {"radius": "R"},
     beside=BESIDE | {"shift": "nothing is smoothed"},
-    problems=drawn(users=True, n=(2.0**28, 2.0**50), epsilon=(0.05, 8)),
+    problems=drawn(users=True, n=(2.0**28, 2.0**36), epsilon=(0.05, 8)),
     fields={"mu": (0.01, 0.1, 1.0)},
     inner=Inner(
         called=lambda chosen, problem, each: (chosen.call(each.radius), problem, each.users), stated={PRINTED: ALG_3}
     ),
 )
+
+
+@check("user_level/proc-strongly-convex-meta", kind="accuracy")
+def plans_and_promises_of_the_restarts(context: Context) -> Verdict:
+    """What is planned, refused and promised."""
+    # unbound: what is planned and promised, which no formula says
+    return rounds(replace(REDUCED_3, c_users=0.02, c_score=0.01))
 
 
 @check("user_level/claim-3-4", kind="symbolic")

@@ -12,7 +12,7 @@ import scipy
 import sympy as sp
 
 from dpcheck.accounting import account
-from dpcheck.algorithms.user_level import MinibatchSGD
+from dpcheck.algorithms.user_level import MinibatchSGD, PhasedERM
 from dpcheck.algorithms.user_level.minibatch import Batches
 from dpcheck.auditing.exact import hockey_stick
 from dpcheck.checks import Context, by_size, check
@@ -31,6 +31,7 @@ from dpcheck.verdicts import Verdict, combine, differs, undecided
 
 from .cases import REDUCED_DIALS, WORKLOADS, counted, difference_of_laplace, linear, plain, problem, quadratic
 from .lines import BESIDE, EMPTY, KEPT, MINIBATCHES, NAMES, STAGES, one_phase, replayed, three_kinds
+from .plans import accelerated, tested_mean
 
 
 def _clusters(score_share: float, K: int, tau: float) -> tuple[Array, Array]:
@@ -72,6 +73,21 @@ settings_of_alg_2 = settings(
     problems=drawn(users=True, n=(2.0**20, 2.0**50), epsilon=(0.05, 8)),
     fields={"K": (30, 1000, 10**9), "steps": (3, 70), "tau_": (0.1, 2.0), "weight": (0.3, 5.0)},
 )
+
+
+@check("user_level/alg-2", kind="accuracy", grid={"phases": ("one", "all")})
+def plans_and_promises_of_algorithms_2_and_3(context: Context, *, phases: str) -> Verdict:
+    """What is planned, refused and promised at the printed constants, by itself and in the phases that call it."""
+    # unbound: what is planned and promised, which no formula says
+    if phases == "one":
+        return accelerated(MinibatchSGD, plain(10, 10), 100_000)
+    return accelerated(PhasedERM, plain(10, 10, 1.0, 1e-7), 300_000, p=None, q=None, phases=None, distance=None)
+
+
+@check("user_level/alg-2", kind="accuracy")
+def law_of_a_tested_mean(context: Context) -> Verdict:
+    """What a step of the sampled reading releases is what its two laws say, and is charged for both."""
+    return tested_mean(context)
 
 
 @check("user_level/alg-2", kind="sensitivity", grid={"K": by_size([100], [100, 1000])})

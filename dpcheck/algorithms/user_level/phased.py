@@ -163,7 +163,7 @@ class PhasedSGD(Algorithm[GroupedPhase]):
                 self._smooth_enough(problem, n),
             )
         phases = self._phases(problem, n)
-        largest = max(phase.users for phase in phases) * m * c.d
+        largest = max(phase.users for phase in phases) * m * c.d  # the same: the size of chunks
         return Schedule(
             phases=phases,
             releases=tuple(release for phase in phases for release in phase.releases()),
