@@ -153,7 +153,7 @@ def lines_of_the_passes(context: Context) -> Verdict:
     return told.judged(np.asarray(np.mean(seen, axis=0)))
 
 
-@check("l1_geometry/alg-4", kind="accuracy")
+@check("l1_geometry/alg-4", kind="transcription")
 def fields_of_the_passes(context: Context) -> Verdict:
     """Steps and passes of a positive number, and starts inside of the simplex, are run; others are not."""
     work, kind = linear(3, shape="simplex"), MultiPassMirrorDescent

@@ -270,7 +270,7 @@ class Counted:
         return Sample(self.record, np.full((1, 1), float(self.n)))
 
 
-@check("l1_geometry/alg-6", kind="accuracy", grid={"p": (1.5, 2.0)})
+@check("l1_geometry/alg-6", kind="transcription", grid={"p": (1.5, 2.0)})
 def sizes_and_promises_of_the_general_phases(context: Context, *, p: float) -> Verdict:
     """What is planned, refused and promised, and the noise for a 5L-Lipschitz objective."""
     return phases_that_run(GeneralLocalizedMirrorDescent, linear(4, shape="lp", p=p), p=p)

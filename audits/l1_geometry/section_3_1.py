@@ -71,7 +71,7 @@ settings_of_alg_1 = settings(
 )
 
 
-@check("l1_geometry/alg-1", kind="accuracy", also=("l1_geometry/alg-5",))
+@check("l1_geometry/alg-1", kind="transcription", also=("l1_geometry/alg-5",))
 def plans_and_promises(context: Context) -> Verdict:
     """Batches of one to all records in two dimensions and more, exponents above 1 and up to 2, and domains on which the
     mirror step is exact: these are planned and run, nothing else is; and the printed constant is what is promised.

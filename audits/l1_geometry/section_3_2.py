@@ -90,7 +90,7 @@ def lines_of_the_phases(context: Context) -> Verdict:
     return lines_of_phases(context, LocalizedMirrorDescent(c_sigma=4.0, distance=0.5))
 
 
-@check("l1_geometry/alg-2", kind="accuracy", grid={"d": (2, 4)})
+@check("l1_geometry/alg-2", kind="transcription", grid={"d": (2, 4)})
 def sizes_and_promises_of_the_phases(context: Context, *, d: int) -> Verdict:
     """What is planned, refused and promised, and the noise for a 5L-Lipschitz objective."""
     return lines.phases_that_run(LocalizedMirrorDescent, linear(d))

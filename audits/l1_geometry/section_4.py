@@ -155,7 +155,7 @@ ROOT_SIZES = {"as printed": "batch", "corrected": "corrected-batch", "approximat
 DEPTHS = {"as printed": "depth", "corrected": "depth", "approximate": "approximate-depth"}
 
 
-@check("l1_geometry/alg-3", kind="accuracy", grid={"reading": tuple(ROOT_SIZES), "H": (1e-6, 0.5, 40.0)})
+@check("l1_geometry/alg-3", kind="transcription", grid={"reading": tuple(ROOT_SIZES), "H": (1e-6, 0.5, 40.0)})
 def sizes_of_the_tree(context: Context, *, reading: str, H: float) -> Verdict:
     """Planned where a batch of the stated size has a record a leaf and all that is read is there, at no other n; and
     the next larger n at which that is so is named. Losses that are not smooth are refused.
@@ -182,7 +182,7 @@ def sizes_of_the_tree(context: Context, *, reading: str, H: float) -> Verdict:
     return answered(wrong, "30 sizes are planned or refused as they are to be")
 
 
-@check("l1_geometry/alg-3", kind="accuracy")
+@check("l1_geometry/alg-3", kind="transcription")
 def fields_and_domains_of_the_tree(context: Context) -> Verdict:
     """Depths from one, batches from two, noise of a positive factor, and domains with vertices are run; others not."""
     # unbound: what is refused, which no formula says

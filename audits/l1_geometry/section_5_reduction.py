@@ -102,7 +102,7 @@ def lines_of_the_restarts(context: Context, *, inner: str) -> Verdict:
     return replace(verdict, numbers={**verdict.numbers, "runs": len(told.plan.phases), "outside": outside})
 
 
-@check("l1_geometry/proc-strongly-convex-reduction", kind="accuracy", grid={"inner": ("tree", "descent")})
+@check("l1_geometry/proc-strongly-convex-reduction", kind="transcription", grid={"inner": ("tree", "descent")})
 def sizes_and_promises_of_the_restarts(context: Context, *, inner: str) -> Verdict:
     """Planned where every run has the records that its own plan needs, at no other n, and promised where every run is;
     of a modulus that is given, or that the losses have, and of no other.

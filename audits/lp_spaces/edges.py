@@ -26,7 +26,7 @@ from dpcheck.algorithms.lp_spaces.rates import constrained_rate
 from dpcheck.algorithms.lp_spaces.regular import mirror_map
 from dpcheck.algorithms.lp_spaces.truncated import TruncatedMirrorDescent
 from dpcheck.geometry import Ball, Interval
-from dpcheck.harness.edges import Call, Edges, Plan, dialled, planned_within
+from dpcheck.harness.plans import Asked, Edges, Plan, dialled, planned_within
 from dpcheck.harness.relations import judged
 from dpcheck.interfaces import Algorithm, Constants, Problem
 from dpcheck.privacy import ApproxDP
@@ -130,7 +130,7 @@ def _perturbed() -> Edges:
     return plans(), _optimised()
 
 
-def _optimised() -> Iterator[Call]:
+def _optimised() -> Iterator[Asked]:
     """The optimiser: smooth losses, a ridge, a gap to reach; the certificate asks for strong convexity."""
     work = linear(Interval(-0.5, 0.5))
     task = Task(workload=work, sample=Fixed(np.ones((1, 3, 1))).read(), weight=1.0, centre=np.zeros((1, 1)), gap=0.1)
@@ -169,7 +169,7 @@ def _strongly_convex() -> Edges:
     return plans(), _lower()
 
 
-def _lower() -> Iterator[Call]:
+def _lower() -> Iterator[Asked]:
     for body in ("ball", "cube", "cross-polytope", "ellipsoid", "none"):
         for d, n in ((2, 1), (1, 1), (2, 0)):
             legal = body != "none" and d == 2 and n == 1
@@ -218,7 +218,7 @@ def _phased() -> Edges:
             for side in (1 - JUST, 1 + JUST):
                 yield "the first step at 2/H", HalvingPhasedSGD(scale=8 / (H * first) * side), told(), n, side < 1
 
-    def calls() -> Iterator[Call]:
+    def calls() -> Iterator[Asked]:
         usual: dict[str, Any] = {"n": 1, "d": 2, "p": 1.5, "M": 0.1, "epsilon": 0.1, "delta": 0.1}
         yield "the quoted rate", lambda: constrained_rate(**usual), True
         for name, value in (
@@ -271,7 +271,7 @@ def _truncated(of: Callable[..., TruncatedMirrorDescent], p: float) -> Edges:
                 False,
             )
 
-    def calls() -> Iterator[Call]:
+    def calls() -> Iterator[Asked]:
         own = chosen(steps=16, threshold=1.0)
         s = own.exponent_of_domain(3)  # type: ignore[attr-defined]
         for at_s, legal in ((s, True), (s + 0.1, False)):

@@ -390,7 +390,7 @@ def lines_with_the_dual_exponent(context: Context, *, p: float, step: str) -> Ve
     return descent_lines(context, p, step, "corrected")
 
 
-@check("lp_spaces/alg-3", kind="accuracy", grid={"p": EXPONENTS})
+@check("lp_spaces/alg-3", kind="transcription", grid={"p": EXPONENTS})
 def horizons_balance_their_terms(context: Context, *, p: float) -> Verdict:
     """With x = sqrt(d log(1/delta))/(n epsilon), T is where the regulariser's kappa/T is the noise's part: T^(3/2) x as
     printed, sqrt(kappa) T^(3/2) x balanced, sqrt(kappa) T x in the horizon of ours.

@@ -20,7 +20,7 @@ from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of, explicit_of, order_of, stated
 from dpcheck.harness import risk, runtime
-from dpcheck.harness.edges import planned_within
+from dpcheck.harness.plans import planned_within
 from dpcheck.harness.replay import Case
 from dpcheck.harness.scaling import AffinePhases, Instance, Pull, admitted, averaged_descent, powers, scaling
 from dpcheck.harness.scaling.rows import Mutant
@@ -174,7 +174,7 @@ def outputs_of_phased_sgd(context: Context) -> Verdict:
 
 
 @check(
-    "lp_spaces/proc-phased-sgd", kind="accuracy", grid={"algorithm": tuple(EDGES)},
+    "lp_spaces/proc-phased-sgd", kind="transcription", grid={"algorithm": tuple(EDGES)},
     also=tuple(f"lp_spaces/{each}" for each in ("alg-1", "alg-2", "alg-3", "proc-optimizer", "proc-lower-instance")),
 )  # fmt: skip
 def planned_inside_of_its_conditions(context: Context, *, algorithm: str) -> Verdict:

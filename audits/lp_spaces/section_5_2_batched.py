@@ -22,7 +22,7 @@ from dpcheck.errors import Infeasible
 from dpcheck.geometry.norms import dual_norm
 from dpcheck.harness import accuracy, risk
 from dpcheck.harness.data_free import told_apart
-from dpcheck.harness.edges import planned_within
+from dpcheck.harness.plans import planned_within
 from dpcheck.harness.replay import Case
 from dpcheck.harness.scaling import Instance, Risk, admitted, powers, scaling, unmeasured
 from dpcheck.harness.scaling.engines import statistic
@@ -71,7 +71,7 @@ def lines_of_batched_descent(context: Context, *, p: float, level: float) -> Ver
 
 
 @check(
-    "lp_spaces/proc-batched-md", kind="accuracy", grid={"algorithm": tuple(CUT)},
+    "lp_spaces/proc-batched-md", kind="transcription", grid={"algorithm": tuple(CUT)},
     also=("lp_spaces/alg-4", "lp_spaces/proc-heavy-euclid"),
 )  # fmt: skip
 def planned_inside_of_its_conditions(context: Context, *, algorithm: str) -> Verdict:

@@ -28,7 +28,7 @@ from dpcheck.algorithms.pure_heavy_tails.projection import inexact_projection
 from dpcheck.algorithms.pure_heavy_tails.reformulation import DirectSubgradient, JointReformulation, JointSubgradient
 from dpcheck.algorithms.pure_heavy_tails.sampling import ApproxLocalPotential, cells, gibbs_linear
 from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient, biased_subgradient, exact
-from dpcheck.harness.edges import Call, Edges, Plan, dialled
+from dpcheck.harness.plans import Asked, Edges, Plan, dialled
 from dpcheck.interfaces import Array, Constants, Problem
 from dpcheck.privacy import PureDP
 from dpcheck.running import Fixed
@@ -75,7 +75,7 @@ def _solver(of: Callable[..., Any], most: float, d: int = 2) -> Edges:
             yield "the largest epsilon", of(), told(d, most), 50, True
             yield "above the largest epsilon", of(), told(d, most * (1 + JUST)), 50, False
 
-    def calls() -> Iterator[Call]:
+    def calls() -> Iterator[Asked]:
         yield "k = 2", lambda: of(k=2.0), True
         yield "k < 2", lambda: of(k=2 - JUST), False
         for name in ("lambda_", "C", "noise_dial"):
@@ -85,7 +85,7 @@ def _solver(of: Callable[..., Any], most: float, d: int = 2) -> Edges:
     return plans(), calls()
 
 
-def _beside(edges: Edges, plans: list[Plan], calls: list[Call] = []) -> Edges:  # noqa: B006
+def _beside(edges: Edges, plans: list[Plan], calls: list[Asked] = []) -> Edges:  # noqa: B006
     return iter([*edges[0], *plans]), iter([*edges[1], *calls])
 
 
@@ -132,7 +132,7 @@ def _selection(of: type[EMPGM]) -> Edges:
         plans += [("the first net within D", of(C=1.0, lambda_=1e-9), told(epsilon=0.02), 100, True)]
         plans += [("a net beyond D", of(C=1.0, lambda_=1e-9), told(epsilon=0.02, diameter=0.9), 100, False)]
     w, z = np.zeros((1, 2)), np.ones((1, 1))
-    calls: list[Call] = [
+    calls: list[Asked] = [
         ("a net", partial(net, work, 0.5), True),
         ("a net of radius 0", partial(net, work, 0.0), False),
         ("a net of too many points", partial(net, work, 1e-4), False),
@@ -157,7 +157,7 @@ def _gibbs() -> Edges:
     plans += [(f"{v} cells", of(count=v), told(), 50, v >= 1) for v in (1, 0)]
     plans += [("cells in space", of(), told(3), 50, False)]
     plans += [("chords in space", of(sampler="hit-and-run"), told(3), 50, True)]
-    calls: list[Call] = []
+    calls: list[Asked] = []
     for d in (1, 2, 3):
         work = SparseDirection(nu=tuple(np.eye(d)[0]))
         calls.append((f"cells, d = {d}", partial(cells, work, (np.zeros((1, d)), 0.3), 64), d <= 2))
@@ -191,7 +191,7 @@ def _localised() -> Edges:
         plans.append((f"delta = {chance}", of(erm=single, blocks=5), told(chance=chance), 100, legal))
     for solver in ("single", "double", "structured"):
         plans.append((f"solver {solver}", LocalizedOutputPert(blocks=5, solver=solver), told(1), 100, True))  # type: ignore[arg-type]
-    calls: list[Call] = [
+    calls: list[Asked] = [
         ("half a block", partial(of, blocks=2.5), False),
         ("phases none", partial(of, phase_count="none"), False),
     ]
@@ -209,7 +209,7 @@ def _baseline() -> Edges:
     ]
     plans += [("no record", of(C=1.0), told(), 0, False)]
     plans += [("no moment", of(), told(moment=lambda k, m: math.inf), 50, False)]
-    calls: list[Call] = [("k = 2", partial(of, k=2.0), True), ("k < 2", partial(of, k=2 - JUST), False)]
+    calls: list[Asked] = [("k = 2", partial(of, k=2.0), True), ("k < 2", partial(of, k=2 - JUST), False)]
     for name in ("T", "C", "noise_dial"):
         for value, legal in NUMBERS:
             calls.append((f"{name} = {value}", partial(of, **{name: value}), legal))
@@ -223,7 +223,7 @@ def _subgradients() -> Edges:
     def slope(x: Array) -> Array:
         return np.sign(x - 0.3)
 
-    calls: list[Call] = []
+    calls: list[Asked] = []
     adaptive = partial(adaptive_inexact_subgradient, slope, near)
     biased = partial(biased_subgradient, slope, near, np.array([[0.0], [0.3]]))
     for at, legal in ((1.0, True), (1.001, False)):
@@ -267,7 +267,7 @@ def _subgradients() -> Edges:
 
 def _lower() -> Edges:
     """The hard classes: zeta in (0, 1/4], epsilon in (0, 1], a packing of the sphere that is large enough."""
-    calls: list[Call] = []
+    calls: list[Asked] = []
     for zeta, legal in ((0.25, True), (0.25 + JUST, False), (0.0, False)):
         calls.append((f"bounded losses, zeta = {zeta}", partial(bounded_pair, 10, zeta), legal))
         calls.append((f"spikes, zeta = {zeta}", partial(spike_probability, 8, 100, 1.0, zeta), legal))

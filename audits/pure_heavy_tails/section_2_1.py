@@ -392,7 +392,7 @@ def lines_of_algorithm_1(context: Context, *, d: int, blocks: int) -> Verdict:
     return as_printed({**lines, "the last aggregate": (returned, w)})
 
 
-@check("pure_heavy_tails/alg-1", kind="accuracy", grid={"solver": tuple(SOLVERS), "side": (0.8, 1.2)})
+@check("pure_heavy_tails/alg-1", kind="transcription", grid={"solver": tuple(SOLVERS), "side": (0.8, 1.2)})
 def phases_by_hand(context: Context, *, solver: str, side: float) -> Verdict:
     """Records, weights and precisions phase by phase, until blocks are empty or a phase moves too little; lambda_1 as
     the fixed point that it is; and what the bound is told, which is nothing where no constant is proved.

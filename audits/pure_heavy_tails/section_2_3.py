@@ -19,7 +19,7 @@ from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy, sensitivity
 from dpcheck.harness.data_free import APART
-from dpcheck.harness.edges import planned_within
+from dpcheck.harness.plans import planned_within
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.symbolic import agree, proved
@@ -420,7 +420,7 @@ def lines_of_output_perturbation(context: Context, *, solver: str, d: int) -> Ve
 
 
 @check(
-    "pure_heavy_tails/alg-2", kind="accuracy", grid={"algorithm": tuple(EDGES)},
+    "pure_heavy_tails/alg-2", kind="transcription", grid={"algorithm": tuple(EDGES)},
     also=tuple(f"pure_heavy_tails/{each}" for each in ("proc-single-op", "alg-4", "alg-5", "alg-7")),
 )  # fmt: skip
 def planned_inside_of_its_conditions(context: Context, *, algorithm: str) -> Verdict:

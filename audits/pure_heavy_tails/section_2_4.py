@@ -17,7 +17,7 @@ from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import explicit_of, stated
 from dpcheck.geometry import Ball, BallIntersection, Box, Simplex
 from dpcheck.harness import accuracy, runtime
-from dpcheck.harness.edges import planned_within
+from dpcheck.harness.plans import planned_within
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Constants, Sample
 from dpcheck.solvers import Task, certified, value
@@ -402,7 +402,7 @@ def lines_of_algorithm_3(context: Context, *, function: str) -> Verdict:
 
 
 @check(
-    "pure_heavy_tails/alg-3", kind="accuracy", grid={"algorithm": tuple(BESIDE)},
+    "pure_heavy_tails/alg-3", kind="transcription", grid={"algorithm": tuple(BESIDE)},
     also=("pure_heavy_tails/alg-1", "pure_heavy_tails/proc-hard-pack"),
 )  # fmt: skip
 def planned_inside_of_its_conditions(context: Context, *, algorithm: str) -> Verdict:

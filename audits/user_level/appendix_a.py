@@ -38,7 +38,7 @@ settings_of_alg_4 = settings(
 )
 
 
-@check("user_level/alg-4", kind="accuracy")
+@check("user_level/alg-4", kind="transcription")
 def fields_of_the_queries(context: Context) -> Verdict:
     """At least one query, of a positive sensitivity; others are refused."""
     # unbound: what is refused, which no formula says

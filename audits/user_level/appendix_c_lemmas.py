@@ -179,7 +179,7 @@ def steps_of_a_stage(context: Context, *, condition: float) -> Verdict:
     return combine([counted, replace(rounded, axes=counted.axes)])
 
 
-@check("user_level/proc-multistage-ac-sa", kind="accuracy")
+@check("user_level/proc-multistage-ac-sa", kind="transcription")
 def parameters_of_the_stages(context: Context) -> Verdict:
     """As many stages as a budget has room for, the last of which takes what is left; upsilon is 2B, or the root of
     mu V^2/(3 Delta_0 2^-(k - 1) N(N + 1)(N + 2)), whichever is larger, for a stage of N steps.

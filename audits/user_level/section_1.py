@@ -77,7 +77,7 @@ settings_of_group_privacy = settings(
 )
 
 
-@check("user_level/proc-group-privacy", kind="accuracy")
+@check("user_level/proc-group-privacy", kind="transcription")
 def plans_and_promises_of_the_baseline(context: Context) -> Verdict:
     """What is planned, refused and promised."""
     # unbound: what is planned and promised, which no formula says

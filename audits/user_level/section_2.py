@@ -79,14 +79,14 @@ def _certified(size: str) -> Verdict:
     return promised(PhasedSGD(), plain(10, m, epsilon, delta), n, **left)
 
 
-@check("user_level/alg-1", kind="accuracy", grid={"samples": (1, 10)})
+@check("user_level/alg-1", kind="transcription", grid={"samples": (1, 10)})
 def plans_and_promises_of_algorithm_1(context: Context, *, samples: int) -> Verdict:
     """What is planned, refused and promised at the printed constants."""
     # unbound: what is planned and promised, which no formula says
     return phased(200_000, plain(10, samples))
 
 
-@check("user_level/alg-1", kind="accuracy", grid={"part": ("sizes", "movement")})
+@check("user_level/alg-1", kind="transcription", grid={"part": ("sizes", "movement")})
 def sizes_and_movement_of_algorithm_1(context: Context, *, part: str) -> Verdict:
     """From how many users on there is a plan, and the movement of its means that it claims."""
     # unbound: what is planned, and laws of coins; the settings compare tau and the noise with the claims

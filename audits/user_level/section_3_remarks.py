@@ -55,7 +55,7 @@ settings_of_the_restarts = settings(
 )
 
 
-@check("user_level/proc-strongly-convex-meta", kind="accuracy")
+@check("user_level/proc-strongly-convex-meta", kind="transcription")
 def plans_and_promises_of_the_restarts(context: Context) -> Verdict:
     """What is planned, refused and promised."""
     # unbound: what is planned and promised, which no formula says

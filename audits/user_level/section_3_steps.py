@@ -75,7 +75,7 @@ settings_of_alg_2 = settings(
 )
 
 
-@check("user_level/alg-2", kind="accuracy", grid={"phases": ("one", "all")})
+@check("user_level/alg-2", kind="transcription", grid={"phases": ("one", "all")})
 def plans_and_promises_of_algorithms_2_and_3(context: Context, *, phases: str) -> Verdict:
     """What is planned, refused and promised at the printed constants, by itself and in the phases that call it."""
     # unbound: what is planned and promised, which no formula says

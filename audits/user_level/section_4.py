@@ -67,7 +67,7 @@ settings_of_the_smoothed_algorithm = settings(
 )
 
 
-@check("user_level/proc-smoothed-alg-3", kind="accuracy")
+@check("user_level/proc-smoothed-alg-3", kind="transcription")
 def radii_of_the_smoothing(context: Context) -> Verdict:
     """Which radii are smoothed over."""
     # unbound: what is planned, which no formula says

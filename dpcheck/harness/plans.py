@@ -1,4 +1,5 @@
-"""What an algorithm plans, what it refuses and from which size on, and what it promises, beside what it has to.
+"""What an algorithm plans, what it refuses and from which size on, and what it promises, beside what it has to: there
+is a plan inside of each of its conditions up to the edge, and none just outside.
 
 A check that runs into a refusal, or into a failure of any kind, is no evidence; these ask for nothing but whether there
 is one, and say so.
@@ -19,6 +20,9 @@ from dpcheck.verdicts import Verdict, differs, holds
 
 Asked = tuple[str, Callable[[], object], bool]
 """What is asked for, what asks for it, and whether it is to be had."""
+Plan = tuple[str, Algorithm[Any], Problem, int, bool]
+"""What is at the edge, the algorithm, its problem and n, and whether it can be planned there."""
+Edges = tuple[Iterable[Plan], Iterable[Asked]]
 FARTHEST = 2**12
 """Up to which the least size that is legal is looked for, size by size."""
 
@@ -89,3 +93,52 @@ def run_of(make: Callable[[], Algorithm[Any]], work: Any, told: Problem, n: int)
     """What makes an algorithm and runs it twice on n records of zeros."""
     data = Fixed(np.zeros((1, n, *work.record_shape)))
     return lambda: make().fit(work, data, told, rng=np.random.default_rng(0), trials=2)
+
+
+# -- edges of conditions ---------------------------------------------------------------------------------------------
+
+
+def dialled(algorithm: Any) -> bool:
+    """Whether its noise is not what the promise needs, by its own field or that of the solver inside."""
+    return any(getattr(each, "noise_dial", 1) != 1 for each in (algorithm, getattr(algorithm, "erm", None)))
+
+
+def planned_within(edges: Callable[[], Edges], silent: Callable[[Any], bool] = dialled) -> Verdict:
+    """Holds where each of these is planned, or answers, if and only if it should; an error of arithmetic is no refusal.
+
+    A refusal that tells the smallest n is held to it: it is larger, the algorithm is planned there, and not one below.
+    What is planned claims the promise of its problem, or nothing.
+
+    Args:
+        edges: what is tried; all that it makes itself is within the conditions.
+        silent: of an algorithm, whether it claims nothing.
+    """
+    try:
+        some, others = edges()
+        plans, calls = list(some), list(others)
+    except DpcheckError as error:
+        return differs(f"what is within its conditions is refused: {error}", "exact")
+    wrong = [said for plan in plans if (said := _wrong_at_an_edge(*plan, silent))]
+    said = f"inside or refused as they should be, all {len(plans) + len(calls)}"
+    return answered([*wrong, *wrongly_answered(calls)], said)
+
+
+def _wrong_at_an_edge(
+    said: str, algorithm: Algorithm[Any], told: Problem, n: int, legal: bool, silent: Callable[[Any], bool]
+) -> str:
+    """What is wrong with a plan, or with there being none; "" for nothing."""
+    what = f"{algorithm.label} at n = {n:,}, {said}"
+    try:
+        plan = algorithm.schedule(told, n)
+    except DpcheckError as error:
+        least = error.smallest_n if isinstance(error, Infeasible) else None
+        if legal:
+            return f"{what}: {error}"
+        if least is None or (least > n and planned(algorithm, told, least) and not planned(algorithm, told, least - 1)):
+            return ""
+        return f"{what}: {least:,} is not the smallest n that would do"
+    except Exception as error:  # of any kind, which is no refusal
+        return f"{what} fails: {type(error).__name__}: {error}"
+    if not legal:
+        return f"{what}: planned, and must be refused"
+    return "" if plan.claimed == (None if silent(algorithm) else told.privacy) else f"{what}: claims {plan.claimed}"

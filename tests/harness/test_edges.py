@@ -11,7 +11,7 @@ import pytest
 
 from dpcheck.algorithms.pure_heavy_tails import SingleOutputPert
 from dpcheck.errors import Infeasible, InvalidInput
-from dpcheck.harness.edges import Call, Edges, Plan, planned_within
+from dpcheck.harness.plans import Asked, Edges, Plan, planned_within
 from dpcheck.interfaces import Problem, Schedule
 from dpcheck.privacy import PureDP
 from dpcheck.verdicts import Outcome
@@ -46,7 +46,7 @@ class FromEleven(FromTen):
     least = 11
 
 
-def edges(*plans: Plan, calls: tuple[Call, ...] = ()) -> Callable[[], Edges]:
+def edges(*plans: Plan, calls: tuple[Asked, ...] = ()) -> Callable[[], Edges]:
     return lambda: (plans, calls)
 
 
