@@ -391,7 +391,7 @@ def pulls(one: Instance) -> list[AxialPull]:
     axial_pulls = []
     for phase in phases(one):
         keep, variance = averaged_descent(phase.eta * work.curvature, float(phase.steps))
-        drawn = work.deviation * math.sqrt(variance / getattr(phase, "groups", 1))
+        drawn = work.deviation * math.sqrt(variance / (phase.groups if isinstance(phase, GroupedPhase) else 1))
         axial_pulls.append(AxialPull(keep, work.best, math.hypot(drawn, phase.sigma), phase.sigma))
     return axial_pulls
 
