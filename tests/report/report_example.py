@@ -15,7 +15,6 @@ from dpcheck.checks import Check, Unchecked, check, unchecked
 from dpcheck.claims import Claim, Paper
 from dpcheck.derivations import (
     Derivation,
-    ExecutedDerivation,
     Finding,
     Proof,
     Underived,
@@ -23,6 +22,7 @@ from dpcheck.derivations import (
     finding,
     underived,
 )
+from dpcheck.engine.cards import TranscriptCard
 from dpcheck.engine.homes import Home
 from dpcheck.engine.layout import Layout
 from dpcheck.engine.records import Record
@@ -309,8 +309,10 @@ class FakeCatalogue:
             raise UnknownLabel(label, [])
         return [Home("bound", "bounds/example.py", 3), Home("derivation", "bounds/example.md", 3)]
 
-    def transcript(self, label: str) -> ExecutedDerivation | None:
-        return doubled.run(self.claims) if label.startswith("example/thm-10") and self.claims else None
+    def card(self, label: str) -> TranscriptCard | None:
+        if not (label.startswith("example/thm-10") and self.claims):
+            return None
+        return TranscriptCard.of(doubled.run(self.claims))
 
     def home(self, id: str) -> Home:
         return Home("audit", "audits/example.py", 2)
