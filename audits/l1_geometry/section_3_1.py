@@ -122,6 +122,7 @@ def plans_and_promises(context: Context) -> Verdict:
 @check("l1_geometry/alg-1@distance", kind="accuracy", grid={"mirror": ("power", "entropy")})
 def distance_to_the_farthest_point(context: Context, *, mirror: str) -> Verdict:
     """D^2 is the largest divergence from the start that a point has, at a vertex, of the map that is used."""
+    # unbound: of the plan's own number, which the settings compare with the claim
     left, right = [], []
     for d, R in ((2, 1.0), (3, 1.0), (7, 1.0), *(((4, 5.0),) if mirror == "power" else ())):
         work = linear(d, shape="simplex" if mirror == "entropy" else "l1", R=R)

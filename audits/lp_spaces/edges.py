@@ -26,15 +26,13 @@ from dpcheck.algorithms.lp_spaces.rates import constrained_rate
 from dpcheck.algorithms.lp_spaces.regular import mirror_map
 from dpcheck.algorithms.lp_spaces.truncated import TruncatedMirrorDescent
 from dpcheck.geometry import Ball, Interval
-from dpcheck.harness.plans import Asked, Edges, Plan, dialled, planned_within
-from dpcheck.harness.relations import judged
+from dpcheck.harness.plans import Asked, Edges, Plan, dialled
 from dpcheck.interfaces import Algorithm, Constants, Problem
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
 from dpcheck.solvers import Task
-from dpcheck.verdicts import Outcome, Verdict
 
-from .cases import CORRECTED, DELTA, heavy, limits, linear, problem
+from .cases import CORRECTED, DELTA, heavy, linear, problem
 from .lemmas import quadratic
 
 JUST = 1e-6
@@ -56,40 +54,6 @@ def told(dimension: int = 4, epsilon: float = EPSILON, **constants: Any) -> Prob
         for name, value in constants.items()
     }
     return Problem(constants=Constants(**{**own, **values}), privacy=ApproxDP(epsilon, DELTA))
-
-
-def edges_of_theorem_1(smoothness: float) -> Verdict:
-    """Algorithm 1 at every hypothesis of Theorems 1 and 2, at losses of this smoothness; at the edge its Jacobian costs
-    between 9/10 of epsilon/2 and all of it.
-    """
-    work, size, r = quadratic(Ball(3, 0.7), 0.7), 4000, 3
-    steep = replace(work.constants, smoothness=lambda p: smoothness, hessian_rank=3)
-    at = {"n": size, "H": smoothness, "L": steep.lipschitz(2.0), "D": 1.4, "r": r, "epsilon": 0.5, "delta": DELTA}
-    edge = {name: float(value) for name, value in limits("lp_spaces/thm-1", at).items()}
-    least = math.ceil(float(limits("lp_spaces/thm-2", {**at, "d": 3})["n"]))
-
-    def setting(epsilon: float = 0.5, delta: float = DELTA) -> Problem:
-        return replace(problem(work, epsilon, delta), constants=steep)
-
-    def of(weight: float | None) -> ApproximateObjectivePerturbation:
-        return ApproximateObjectivePerturbation(lambda_=weight, alpha=0.0)
-
-    plans: list[Plan] = [
-        ("lambda inside", of(edge["lambda"] * (1 + JUST)), setting(), size, True),
-        ("lambda outside", of(edge["lambda"] * (1 - JUST)), setting(), size, False),
-        ("the lambda of Theorem 2 inside", of(None), setting(), least, True),
-        ("the lambda of Theorem 2 outside", of(None), setting(), least - 1, False),
-        ("epsilon inside", of(9.0), setting(edge["epsilon"] * (1 - 1e-9)), size, True),
-        ("epsilon outside", of(9.0), setting(edge["epsilon"]), size, False),
-        ("delta inside", of(9.0), setting(0.5, edge["delta"] * (1 - 1e-9)), size, True),
-    ]
-    verdict = planned_within(lambda: (plans, ()))
-    if verdict.outcome is not Outcome.HOLDS:
-        return verdict
-    plan = of(edge["lambda"] * (1 + 1e-9)).schedule(setting(), size)
-    spent = plan.releases[0].law.jacobian / (0.5 / 2)  # type: ignore[attr-defined]
-    said = f"planned inside and refused outside of {len(plans)} edges; the Jacobian costs {spent:.6g} of epsilon/2"
-    return judged(abs(0.95 - spent), "<=", 0.05, said, "exact", numbers={"share": spent})
 
 
 def at_their_caps(rule: AlphaRule) -> list[float]:

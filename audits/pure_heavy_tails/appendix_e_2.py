@@ -34,6 +34,7 @@ from dpcheck.workloads.hinge import HeavyHinge
 from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.median import WeightedMedian
 
+from .appendix_e_1 import one_point_apart
 from .cases import (
     DELTA,
     FAR,
@@ -50,7 +51,7 @@ from .cases import (
     quarter_power,
     selections,
 )
-from .lemmas import NO_MINIMISER, ON_A_NET, WEIGHTS, audited, one_point_apart, selected
+from .lemmas import NO_MINIMISER, ON_A_NET, WEIGHTS, audited, selected
 
 
 @dataclass(frozen=True)

@@ -209,6 +209,7 @@ def scores_of_the_printed_evaluator(context: Context) -> Verdict:
     """What Algorithm 7 releases with Algorithm 6 inside is its evaluation to the printed alpha_in at the middles of the
     cells; lambda is so small that Algorithm 3 takes few steps, and not one.
     """
+    # unbound: of the accuracy that is planned, which the settings compare with the claim
     m, C, weight, epsilon, count, trials = 4, 1.0, 7e-3, 0.9, 8, context.scale(6, 60)
     work, rows, start = small(context, 1, trials, m)
     rng = context.rng("answers")

@@ -31,14 +31,12 @@ from dpcheck.verdicts import Point, Verdict, differs, holds, refuted, undecided
 from dpcheck.workloads.amplitudes import Spike
 from dpcheck.workloads.base import BaseWorkload
 from dpcheck.workloads.linear import RareSpikes
-from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.radial import RadialHeavyTail
 
 from .cases import (
     BLOCKS,
     CONTROLS,
     DELTA,
-    FAR,
     ROUNDING,
     Members,
     OnTheLine,
@@ -256,28 +254,6 @@ def as_printed(lines: Mapping[str, tuple[Array, Array]], within: float = 1e-9) -
         return differs(f"not the printed line: {wrong}, off by {off.get(wrong, math.inf):.3g}", numbers=dict(off))
     compared = sum(ran.size for ran, _ in lines.values())
     return holds(f"{compared:,} numbers in {len(lines)} lines within {off[wrong]:.2g} ({wrong})", "exact")
-
-
-def empgm_case(work: BaseWorkload, epsilon: float, **fields: Any) -> replay.Case:
-    """Algorithm 5 on a smooth workload."""
-    return replay.Case(EMPGM(**fields), work, Problem.of(work, PureDP(epsilon)))
-
-
-def heavy_mean() -> HeavyMean:
-    """Smooth losses with H = 1 whose gradients are not bounded."""
-    return HeavyMean(D=4.0, tail=3.0, theta=0.3)
-
-
-def one_point_apart() -> tuple[replay.Case, Pair]:
-    """EM-PGM on a net of 11 points, where the slope at the first has another sign than at all others: a record that
-    changes its own takes that point's score down by 2C/n, and up those of the others, which have the mass. At epsilon
-    = 1 it costs 0.834; around a minimiser in the middle of a fine net it would be a third.
-    """
-    data = np.full((1, 20, 1), FAR)
-    data[0, :6] = -FAR
-    neighbour = data.copy()
-    neighbour[0, 6] = -FAR
-    return replace(empgm_case(heavy_mean(), 1.0, C=1.0, eta=0.2), start=np.full((1, 1), -2.0)), (data, neighbour)
 
 
 def audited(context: Context, case: replay.Case, pair: Pair, halved: float) -> Verdict:

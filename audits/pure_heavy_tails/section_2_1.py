@@ -401,7 +401,7 @@ def phases_by_hand(context: Context, *, solver: str, side: float) -> Verdict:
     return as_printed(lines_of_phases(SOLVERS[solver], 3000, 5, side))
 
 
-@check("pure_heavy_tails/thm-2-1@solver", kind="transcription")
+@check("pure_heavy_tails/alg-1", kind="transcription")
 def constants_of_the_solvers(context: Context) -> Verdict:
     """The constant of (6) that each solver tells, its level, where it tells none, and its calls, typed again."""
     # unbound: the symbol of the bound, whatever the bound is

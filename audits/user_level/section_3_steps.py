@@ -87,6 +87,7 @@ def plans_and_promises_of_algorithms_2_and_3(context: Context, *, phases: str) -
 @check("user_level/alg-2", kind="accuracy")
 def law_of_a_tested_mean(context: Context) -> Verdict:
     """What a step of the sampled reading releases is what its two laws say, and is charged for both."""
+    # unbound: the laws of one release, at scales that the settings compare with the claims
     return tested_mean(context)
 
 

@@ -39,6 +39,24 @@ SAYS_NOTHING = {
     "coordinates_of_the_phases": "compares walks of coordinates with drawn runs, shows no risk",
     "smoothing_on_the_line": "compares a smoothed loss with quadrature, releases nothing",
     "smoothness_on_the_line_is_exact": "compares a smoothed loss with its closed form, releases nothing",
+    "bias_of_the_smoothing": "compares a smoothed loss with quadrature, releases nothing",
+    "constants_of_the_solvers": "compares what plans say of solvers, runs nothing",
+    **dict.fromkeys(
+        (
+            "fields_and_domains_of_the_tree",
+            "planned_inside_of_its_conditions",
+            "plans_and_promises",
+            "plans_and_promises_of_algorithm_1",
+            "plans_and_promises_of_algorithms_2_and_3",
+            "plans_and_promises_of_the_baseline",
+            "plans_and_promises_of_the_restarts",
+            "radii_of_the_smoothing",
+            "sizes_and_movement_of_algorithm_1",
+            "sizes_and_promises_of_the_general_phases",
+            "sizes_and_promises_of_the_restarts",
+        ),
+        "asks what is planned, refused and promised, shows no risk",
+    ),
     **dict.fromkeys(
         (
             *(f"lines_of_algorithm_{i}" for i in (1, 2, 3, 4)),
