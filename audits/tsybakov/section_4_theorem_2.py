@@ -177,7 +177,7 @@ def approximation_risk_in_epsilon(*, epsilon: float, steepness: float) -> Instan
 
 
 @HALVED(
-    variable="d", sizes=by_size((12, 36, 108), (8, 16, 32, 64, 128)), also=ALSO, engine=IN_DIMENSIONS
+    variable="d", sizes=(8, 16, 32, 64, 128), also=ALSO, engine=IN_DIMENSIONS, since="standard"
 )  # fmt: skip
 def approximation_risk_in_the_dimension(*, d: int, steepness: float) -> Instance:
     """The same in d dimensions: 1/2."""

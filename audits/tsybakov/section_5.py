@@ -340,7 +340,7 @@ def upper_bound_in_rho(*, rho: float, steepness: float) -> Instance:
     return grown(approximation(2.0), even_calls(90), steepness, epsilon=translated(rho), **CLASS)
 
 
-@MEETING(variable="d", sizes=by_size((12, 36, 108), (8, 16, 32, 64, 128)), engine=IN_DIMENSIONS)
+@MEETING(variable="d", sizes=(8, 16, 32, 64, 128), engine=IN_DIMENSIONS, since="standard")
 def upper_bound_in_the_dimension(*, d: int, steepness: float) -> Instance:
     """The same in d dimensions: 1/2."""
     return grown(approximation(2.0), even_calls(40), steepness, d=d, epsilon=2.0**-12, **CLASS)

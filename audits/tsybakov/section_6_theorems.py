@@ -93,7 +93,7 @@ def accelerated_risk_in_epsilon(*, epsilon: float, p: float) -> Instance:
     return sparse(shuffled(2.0), LONG, p, 2.0, epsilon)
 
 
-@SHUFFLED(variable="d", sizes=by_size((8, 24, 72), (8, 16, 32, 64, 128)), engine=BATCHES_IN_DIMENSIONS)
+@SHUFFLED(variable="d", sizes=(8, 16, 32, 64, 128), engine=BATCHES_IN_DIMENSIONS, since="standard")
 def accelerated_risk_in_the_dimension(*, d: int, p: float) -> Instance:
     """The same in d dimensions: 1/4."""
     return sparse(shuffled(2.0), SHORT, p, 2.0, 2.0**-44, d=d)
@@ -194,7 +194,7 @@ def placed_risk_in_epsilon(*, epsilon: float, p: float) -> Instance:
     return sparse(placed(), LONG, p, 2.0, epsilon)
 
 
-@CORRECTED(variable="d", sizes=by_size((8, 24, 72), (8, 16, 32, 64, 128)), engine=BATCHES_IN_DIMENSIONS)
+@CORRECTED(variable="d", sizes=(8, 16, 32, 64, 128), engine=BATCHES_IN_DIMENSIONS, since="standard")
 def placed_risk_in_the_dimension(*, d: int, p: float) -> Instance:
     """The same in d dimensions: 1/4."""
     return sparse(placed(), SHORT, p, 2.0, 2.0**-44, d=d)
@@ -236,7 +236,8 @@ ITERATED = functools.partial(
 
 
 @scaling(
-    "tsybakov/thm-7@phases", variable="n", sizes=PARTS, family=STEEP, engine=BY_BATCHES, mutants=WRONG_LAST_LEVELS
+    "tsybakov/thm-7@phases", variable="n", sizes=PARTS, family=STEEP, engine=BY_BATCHES, mutants=WRONG_LAST_LEVELS,
+    since="standard",
 )  # fmt: skip
 def iterated_accelerated_risk(*, n: int, steepness: float) -> Instance:
     """Algorithm 7 at k = theta = 2 on power wells, on the whole domain: -1/2, where the order has -1."""
