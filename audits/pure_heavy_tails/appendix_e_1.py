@@ -175,6 +175,7 @@ def outputs_of_algorithm_5(context: Context) -> Verdict:
 @check("pure_heavy_tails/alg-5", kind="accuracy", grid={"d": (1, 3)})
 def constant_of_the_net_solver(context: Context, *, d: int) -> Verdict:
     """What the solver says of its accuracy, as a distance, is the claim's at its own net, k, lambda and H."""
+    # unbound: the accuracy that Theorem E.1 states of the algorithm, with its constants
     own, u = EMPGM(k=plans.K, lambda_=0.6).c_erm(plans.told(d), 60), plans.unit(d, 60)
     at = {"n": 60, "lambda_": 0.6, "H": 2.0, "d": d, **plans.KNOWN}
     return agree([own * u / 0.6], [stated("pure_heavy_tails/thm-e-1@derived", **at)], "distance that c_erm gives")
