@@ -63,15 +63,18 @@ def test_true_smoothness_leaks_as_much() -> None:
     assert found.numbers["realised"] == pytest.approx(21.493047861, rel=1e-8)
 
 
+def sharper(ordinary: Any) -> Any:
+    """A schedule whose selection has twice the coefficient."""
+
+    def schedule(self: EMPGM, problem: Any, n: int) -> Any:
+        return ordinary(self, problem, n).edit("point", law=lambda law: Exponential(2 * law.coefficient))
+
+    return schedule
+
+
 def test_a_sharper_selection_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twice the coefficient: the account and the exact law both exceed epsilon."""
-
-    def sharp(self: EMPGM, problem: Any, n: int) -> Any:
-        plan = ordinary(self, problem, n)
-        return plan.edit("point", law=lambda law: Exponential(2 * law.coefficient))
-
-    ordinary = EMPGM.schedule
-    monkeypatch.setattr(EMPGM, "schedule", sharp)
+    monkeypatch.setattr(EMPGM, "schedule", sharper(EMPGM.schedule))
     assert run("alg-5", "exact_privacy", n=100, epsilon=1.0).outcome is Outcome.REFUTED
 
 
@@ -105,13 +108,7 @@ def test_half_of_the_noise_is_seen_in_the_outputs(
 
 def test_the_steepest_pair_refutes_half_of_the_noise_by_its_laws(monkeypatch: pytest.MonkeyPatch) -> None:
     """The pair costs 1.89 then, whatever the account says."""
-
-    def sharp(self: EMPGM, problem: Any, n: int) -> Any:
-        plan = ordinary(self, problem, n)
-        return plan.edit("point", law=lambda law: Exponential(2 * law.coefficient))
-
-    ordinary = EMPGM.schedule
-    monkeypatch.setattr(EMPGM, "schedule", sharp)
+    monkeypatch.setattr(EMPGM, "schedule", sharper(EMPGM.schedule))
     found = run("alg-5", "exact_privacy_of_the_steepest_pair")
     assert found.outcome is Outcome.REFUTED
     assert found.numbers["realised"] == pytest.approx(1.893, abs=1e-3)
