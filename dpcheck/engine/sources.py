@@ -2,8 +2,8 @@
 
 Hashed are the check's own file, the helpers that it imports, every dpcheck module that these import directly or not,
 the algorithms and derivations that they ask for by label, the seeded bugs where they ask for any, and the bounds of the
-claims that they name. Comments, docstrings and blank lines are left out, as are the prose of claims and the engine
-itself: editing those keeps stored results.
+claims that they name. Comments, docstrings, formatting and the names of local variables are left out (`meaning`), and
+so are the prose of claims and the engine itself: editing those keeps stored results.
 """
 
 from __future__ import annotations
@@ -11,10 +11,8 @@ from __future__ import annotations
 import ast
 import functools
 import hashlib
-import io
 import os
 import re
-import tokenize
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import dpcheck
 from dpcheck.carried import PACKAGE
 from dpcheck.engine import memo
+from dpcheck.engine.meaning import meaning
 from dpcheck.labels import LABEL
 
 if TYPE_CHECKING:
@@ -40,9 +39,10 @@ _BEGUN = re.compile(r"[a-z0-9_]*[a-z][a-z0-9_]*/([a-z]+(-[a-z0-9]+)*)?-?")
 
 @dataclass(frozen=True)
 class Facts:
-    """What one file says: its text without comments, the files it imports, whom it names.
+    """What one file says: its meaning, the files it imports, whom it names.
 
     Attributes:
+        digest: of its `meaning`.
         imports: files that it imports where they exist; relative ones are to be resolved.
         labels: every label in quotes, but those that head a check.
         asks_algorithms, asks_derivations, asks_bugs, asks_audit: whether it looks such up by label.
@@ -189,7 +189,8 @@ class Snapshot:
 @functools.cache
 def _of_parsing() -> tuple[str, str, str]:
     """On what `_parsed` depends, besides the file; asked once, while the sources are those that this process runs."""
-    return memo.versions(), memo.digest([Path(__file__), Path(dpcheck.__file__)]), str(PACKAGE)
+    here = Path(__file__)
+    return memo.versions(), memo.digest([here, here.with_name("meaning.py"), Path(dpcheck.__file__)]), str(PACKAGE)
 
 
 def fingerprint(
@@ -274,7 +275,7 @@ def _parsed(path: Path, hashed: str, text: str) -> Facts:
     labels = frozenset(value for value in constants if isinstance(value, str) and LABEL.fullmatch(value))
     asked = {node.attr for node in executed if isinstance(node, ast.Attribute)}
     asked |= {node.name for node in executed if isinstance(node, ast.alias)}
-    code = hashlib.sha256(_bare(text, tree).encode()).hexdigest()
+    code = hashlib.sha256(meaning(tree).encode("utf-8", "surrogatepass")).hexdigest()
     imports = tuple(sorted({str(file) for file in _imports(path, executed)}))
     derived = bool(asked & {"derived", "derivation"})
     asks = bool(asked & {"algorithm", "algorithms", "settings"}), derived, "seeded_bugs" in asked, "audit" in asked
@@ -431,26 +432,3 @@ def _relative(path: Path, node: ast.ImportFrom) -> Iterator[Path]:
         for file in (target.with_suffix(".py"), target / "__init__.py"):
             if file != path:
                 yield file
-
-
-def _bare(text: str, tree: ast.AST) -> str:
-    """The source without comments, docstrings, blank lines and trailing blanks; the same under every Python."""
-    lines = text.split("\n")
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.COMMENT:
-            row, column = token.start
-            lines[row - 1] = lines[row - 1][:column]
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        for statement in body if isinstance(body, list) else []:
-            value = statement.value if isinstance(statement, ast.Expr) else None
-            if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                _cut(lines, statement)
-    return "\n".join(line.rstrip() for line in lines if line.strip())
-
-
-def _cut(lines: list[str], statement: ast.Expr) -> None:
-    """Blanks a statement; `ast` counts columns in UTF-8 bytes."""
-    first, last = statement.lineno - 1, (statement.end_lineno or statement.lineno) - 1
-    head, tail = lines[first].encode()[: statement.col_offset], lines[last].encode()[statement.end_col_offset :]
-    lines[first : last + 1] = [(head + tail).decode(), *[""] * (last - first)]

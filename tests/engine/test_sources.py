@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -151,11 +150,6 @@ def test_seeded_bugs_asked_for(tmp_path: Path) -> None:
     assert sources.fingerprint(file, {}, bugs=[bug]) != asked
     file.write_text("from dpcheck.engine.catalogue import claim\n")
     assert sources.fingerprint(file, {}, bugs=[bug]) == sources.fingerprint(file, {})
-
-
-def test_bare_text() -> None:
-    text = 'def f(x):  # é\n    """Doc\n\n    of f."""; y = 1\n\n    "é"\n    return "# no comment"\n'
-    assert sources._bare(text, ast.parse(text)) == 'def f(x):\n    ; y = 1\n    return "# no comment"'
 
 
 def test_packaged_content_has_the_same_fingerprint(

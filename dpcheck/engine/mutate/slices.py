@@ -16,12 +16,12 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from dpcheck.carried import PACKAGE
 from dpcheck.checks import Check
 from dpcheck.engine import collect, sources
 from dpcheck.engine.catalogue import Catalogue
+from dpcheck.engine.meaning import plain
 from dpcheck.engine.mutate.mutation import Mutation
 from dpcheck.engine.names import Definition, Module, places
 from dpcheck.engine.sources import Snapshot
@@ -264,14 +264,6 @@ class _Said:
             frozenset(labels),
             frozenset(text for text in begun if BEGUN.fullmatch(text)),
         )
-
-
-def plain(node: Any) -> str:
-    """As `ast.dump`, which differs from one Python to the next in what it says of empty fields."""
-    if isinstance(node, ast.AST):
-        fields = ((name, value) for name, value in ast.iter_fields(node) if value is not None and value != [])
-        return f"{type(node).__name__}({', '.join(f'{name}={plain(value)}' for name, value in fields)})"
-    return f"[{', '.join(map(plain, node))}]" if isinstance(node, list) else repr(node)
 
 
 def _text(node: ast.AST) -> str:
