@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dpcheck import seeds
 from dpcheck.auditing import one_run
+from dpcheck.auditing.inputs import check_seed
 from dpcheck.auditing.one_run import OneRunResult
 from dpcheck.errors import InvalidInput
 from dpcheck.privacy import ApproxDP, Guarantee
@@ -71,6 +72,7 @@ def audit_canary_scores(
         InvalidInput: no numbers, too few, or as many canaries in that the coins were not fair.
     """
     check_probability(failure_probability)
+    seed = check_seed(seed)
     if not isinstance(claim, Guarantee):
         raise InvalidInput(f"claim must be a guarantee such as dp.PureDP(epsilon=1.0), got {claim!r}")
     one, two = _scores("inside", inside), _scores("outside", outside)

@@ -78,6 +78,8 @@ def test_ties_are_not_broken_by_the_order_in_which_scores_came():
         ([1.0] * 4, [0.0] * 4, {"guesses": 9}, "guesses must lie between 2 and the 8 canaries, got 9"),
         ([1.0] * 4, [0.0] * 4, {"guesses": True}, "guesses must lie between 2"),
         ([1.0] * 4, [0.0] * 4, {"claim": 1.0}, "claim must be a guarantee"),
+        ([1.0] * 4, [0.0] * 4, {"seed": -3}, "seed must be an integer >= 0"),
+        ([1.0] * 4, [0.0] * 4, {"seed": "tuesday"}, "got 'tuesday'"),
     ],
 )
 def test_refusals(inside, outside, options, says):
