@@ -119,9 +119,9 @@ def test_refuses():
         audit_one_run(gaussian_sum(1.0), CANARIES[:1], dp.PureDP(1.0), own_coordinate)
     with pytest.raises(InvalidInput, match=f"guesses must lie between 2 and the {len(CANARIES)} canaries, got 1"):
         audit_one_run(gaussian_sum(1.0), CANARIES, dp.PureDP(1.0), own_coordinate, guesses=1)
-    with pytest.raises(InvalidInput, match="guesses must lie between 2 and .* got 2.5"):
+    with pytest.raises(InvalidInput, match=r"guesses must lie between 2 and .* got 2\.5"):
         audit_one_run(gaussian_sum(1.0), CANARIES, dp.PureDP(1.0), own_coordinate, guesses=2.5)
-    with pytest.raises(InvalidInput, match="seed must be an integer >= 0.*got -1"):
+    with pytest.raises(InvalidInput, match=r"seed must be an integer >= 0.*got -1"):
         audit_one_run(gaussian_sum(1.0), CANARIES, dp.PureDP(1.0), own_coordinate, seed=-1)
     with pytest.raises(InvalidInput, match="need 0 <= right <= guesses <= canaries, got 5, 4, 9"):
         one_run_p_value(5, 4, 9, 1.0, 0.0)
