@@ -98,11 +98,11 @@ class Catalogue(Shelves["Claim", "Check"]):
     def derivations_of(self, label: str) -> list[Derivation]:
         """Those that conclude a reading, else those of the printed one, else those of any reading of its statement."""
         statement = label.partition("@")[0]
-        found = [self.derivations[label]] if label in self.derivations else []
+        concluding = [self.derivations[label]] if label in self.derivations else []
         known = near(self.derivations, label)
-        found += [d for d in known if label in d.labels and d not in found]
-        found += [d for d in known if statement in d.labels and d not in found]
-        return found or [d for d in known if d.label.partition("@")[0] == statement]
+        concluding += [d for d in known if label in d.labels and d not in concluding]
+        concluding += [d for d in known if statement in d.labels and d not in concluding]
+        return concluding or [d for d in known if d.label.partition("@")[0] == statement]
 
     def derived(self, label: str) -> list[str]:
         return [derivation.label for derivation in self.derivations_of(label)]
@@ -123,10 +123,10 @@ class Catalogue(Shelves["Claim", "Check"]):
             return [check for check in self.checks.values() if check.label.partition("/")[0] not in self.guests]
         chosen: dict[str, Check] = {}
         for argument in wanted:
-            found = self._named(argument)
-            if found is None:
+            named = self._named(argument)
+            if named is None:
                 raise self._unknown(argument)
-            chosen.update((check.id, check) for check in found)
+            chosen.update((check.id, check) for check in named)
         return self._sorted(chosen.values())
 
     def _named(self, argument: str) -> list[Check] | None:

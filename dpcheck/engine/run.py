@@ -189,8 +189,8 @@ class CheckRunner:
             if tasks and not alone:  # the two meet in the middle
                 self.listener.shared()
                 tasks.reverse()
-            with contextlib.closing(self.backend.computed(self._open(tasks), self.listener.waiting)) as found:
-                for done in found:
+            with contextlib.closing(self.backend.computed(self._open(tasks), self.listener.waiting)) as computed:
+                for done in computed:
                     self._take(done)
         order = {id: place for place, id in enumerate(self._checks)}
         self.result.records.sort(key=lambda record: order[record.check])
