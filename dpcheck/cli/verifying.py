@@ -157,11 +157,11 @@ def _check_readable(certificates: Any) -> None:
                 raise InvalidInput(f"certificate {number}: `{part}` should be {should}, and is {said}")
 
 
-def _confirmed(document: Any, found: Sequence[Certified]) -> list[str]:
+def _confirmed(document: Any, certified: Sequence[Certified]) -> list[str]:
     """Raises `WitnessRejected` where the second checker comes to something else."""
     from dpcheck.certificates.second import confirm
 
-    pairs = zip(document["certificates"], found, strict=True)
+    pairs = zip(document["certificates"], certified, strict=True)
     return [confirm(certificate, one.bound, one.attained) for certificate, one in pairs]
 
 

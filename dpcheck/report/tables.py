@@ -98,7 +98,7 @@ def probability(value: float) -> str:
 
 def worded(text: str) -> str:
     """Mathematics typed on a keyboard as readers write it: `epsilon <= 1` -> ε ≤ 1."""
-    return _TYPED.sub(lambda found: _SIGNS[found[0]], text)
+    return _TYPED.sub(lambda sign: _SIGNS[sign[0]], text)
 
 
 _GREEK = {
