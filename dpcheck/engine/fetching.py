@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 
 from dpcheck.claims import Claim
 from dpcheck.engine import collect
-from dpcheck.engine.catalogue import Catalogue, in_force, load_from, opened
 from dpcheck.engine.collect import ContentFile
+from dpcheck.engine.collection import Catalogue
 from dpcheck.engine.filling import kinds_of_content
 from dpcheck.engine.kept import Kept
 from dpcheck.engine.layout import Layout, packaged
+from dpcheck.engine.loading import in_force, load_from, opened
 from dpcheck.engine.own import Own
 from dpcheck.engine.shelf import ABOUT, Shelf, near
 from dpcheck.engine.sources import Snapshot

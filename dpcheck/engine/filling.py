@@ -13,9 +13,8 @@ from dpcheck.engine.collect import ContentFile
 from dpcheck.errors import CollectionError
 
 if TYPE_CHECKING:
-    from dpcheck.claims import Claim, Paper
-    from dpcheck.derivations import ExecutedDerivation
-    from dpcheck.engine.catalogue import Catalogue
+    from dpcheck.claims import Paper
+    from dpcheck.engine.collection import Catalogue
 
 
 class ItemTable(NamedTuple):
@@ -92,7 +91,7 @@ def _add(catalogue: Catalogue, item: Any, file: ContentFile, *, own: bool) -> No
     if isinstance(item, Claim) and own:
         _certified(catalogue, item.label, file)
     if isinstance(item, Derivation) and f"{key}::{derived_checks.NAME}" not in catalogue.files:
-        check = derived_checks.check_of(item, _derived)
+        check = derived_checks.check_of(item, catalogue.executed)
         if _once(catalogue, _tables()[Check], check.id, check, (path, line), own):
             catalogue.files[check.id] = file
 
@@ -105,21 +104,9 @@ def _certified(catalogue: Catalogue, label: str, file: ContentFile) -> None:
     path = path_of(label, catalogue.layout.certificates)
     if f"{label}::{certified_checks.NAME}" in catalogue.files or not path.is_file():
         return
-    check = certified_checks.check_of(label, path, _stated)
+    check = certified_checks.check_of(label, path, catalogue.claim)
     if _once(catalogue, _tables()[Check], check.id, check, (path, 1), own=True):
         catalogue.files[check.id] = file
-
-
-def _stated(label: str) -> Claim:
-    from dpcheck.engine.catalogue import claim
-
-    return claim(label)
-
-
-def _derived(label: str) -> ExecutedDerivation:
-    from dpcheck.engine.catalogue import derived
-
-    return derived(label)
 
 
 def _place(item: Any, key: str, file: ContentFile) -> tuple[Path, int]:

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 from dpcheck.checks import RUN_FAILURE_PROBABILITY, SIZES, Check, Size
 from dpcheck.engine import catalogue as catalogues
 from dpcheck.engine import judge
-from dpcheck.engine.catalogue import Catalogue, cell_key
 from dpcheck.engine.cells import CellTask, Done, compute_cell, quiet, said, trace
+from dpcheck.engine.collection import Catalogue, cell_key
 from dpcheck.engine.measurements import decode, encode
 from dpcheck.engine.records import Record, Refused
 from dpcheck.engine.sharding import deal
