@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 
-from dpcheck.engine import collect, filling, layout, own, papers
+from dpcheck.engine import collect, layout, own, papers
 from dpcheck.engine.collect import ContentFile
 from dpcheck.engine.collection import Catalogue
+from dpcheck.engine.filling import BUGS, CONTENT
 from dpcheck.engine.own import Own
 from dpcheck.errors import CollectionError, InvalidInput
 
@@ -43,31 +44,28 @@ def load(
 def load_from(laid_out: layout.Layout, paths: Sequence[Path | str] = (), *, with_mutants: bool = False) -> Catalogue:
     """`load` of a layout that was found before: how a worker gets the catalogue of the process that started it."""
     catalogue = Catalogue(laid_out, own=Own.of(laid_out))
-    kinds = filling.kinds_of_content()
     with in_force(catalogue):
         for folder in catalogue.layout.content:
-            _folder(catalogue, folder, kinds)
+            _folder(catalogue, folder)
         # `dpcheck run toy` means the paper, even where a folder of that name lies in the working directory.
         catalogue.paths = tuple(Path(path).resolve() for path in paths if not catalogue.knows(str(path)))
         for path in (*laid_out.papers, *catalogue.paths):
-            _extra(catalogue, path, kinds)
+            _extra(catalogue, path)
         for key, folder in laid_out.installed:
-            own.collect_guest(catalogue, key, folder, kinds)
+            own.collect_guest(catalogue, key, folder, CONTENT)
         catalogue.conform()
         if with_mutants:
-            from dpcheck.mutants import Mutant, Seeded
-
             for folder in catalogue.layout.mutants:
                 opened(catalogue, folder)
             for file in catalogue.bugs():
-                catalogue.collect(file, (Mutant, Seeded))
+                catalogue.collect(file, BUGS)
     return catalogue
 
 
-def _folder(catalogue: Catalogue, folder: Path, kinds: tuple[type, ...]) -> None:
+def _folder(catalogue: Catalogue, folder: Path) -> None:
     if opened(catalogue, folder):
         for file in collect.files(folder):
-            catalogue.collect(file, kinds)
+            catalogue.collect(file, CONTENT)
 
 
 def opened(catalogue: Catalogue, folder: Path) -> bool:
@@ -80,21 +78,21 @@ def opened(catalogue: Catalogue, folder: Path) -> bool:
     return True
 
 
-def _extra(catalogue: Catalogue, path: Path, kinds: tuple[type, ...]) -> None:
+def _extra(catalogue: Catalogue, path: Path) -> None:
     """A user's file or folder, unless it is, or holds, content that is collected already."""
     if any(path.is_relative_to(folder) or folder.is_relative_to(path) for folder in catalogue.folders):
         return
     if named := papers.at(path):
         for folder in named:
-            own.collect_paper(catalogue, folder, kinds)
+            own.collect_paper(catalogue, folder, CONTENT)
     elif path.is_dir():
-        _folder(catalogue, path, kinds)
+        _folder(catalogue, path)
     elif path.is_file() and path.suffix != ".py":
         raise InvalidInput(f"{path} is no Python file; checks stand in .py files or in folders of them")
     elif path.is_file():
         catalogue.folders.append(path.parent)
         collect.forget(path.parent)
-        catalogue.collect(ContentFile(path.parent, path), kinds)
+        catalogue.collect(ContentFile(path.parent, path), CONTENT)
 
 
 @contextlib.contextmanager
