@@ -92,8 +92,8 @@ def inequality(smaller: sp.Expr, larger: sp.Expr) -> tuple[Found, str]:
     gap = tidy(larger - smaller)
     if gap.is_nonnegative:
         return "follows", "equal" if gap == 0 else ""
-    if found := _short(gap, EARLY):
-        return "fails", found
+    if counterexample := _short(gap, EARLY):
+        return "fails", counterexample
     logs_apart = lambda x: sp.expand(sp.expand_log(x, force=True))  # noqa: E731
     for simpler in (sp.expand, sp.factor, logs_apart, sp.simplify, lambda x: tidy(sp.expand(x))):
         form = simpler(gap)
@@ -103,8 +103,8 @@ def inequality(smaller: sp.Expr, larger: sp.Expr) -> tuple[Found, str]:
         quotient = sp.expand_log(sp.log(larger), force=True) - sp.expand_log(sp.log(smaller), force=True)
         if any(simpler(quotient).is_nonnegative for simpler in (sp.expand, sp.factor)):
             return "follows", ""
-    found = _short(gap)
-    return ("fails", found) if found else ("open", f"SymPy does not decide the sign of {gap}")
+    counterexample = _short(gap)
+    return ("fails", counterexample) if counterexample else ("open", f"SymPy does not decide the sign of {gap}")
 
 
 def _differing(rest: sp.Expr, most: int | None = None) -> str:

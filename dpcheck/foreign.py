@@ -135,21 +135,21 @@ def parsed(text: str | bytes) -> Any:
     try:
         if isinstance(text, bytes):
             text = text.decode("utf-8")
-        found = json.loads(
+        content = json.loads(
             text,
             parse_constant=lambda name: _refuse(f"{name} is not a number"),
             parse_int=_whole,
             parse_float=_float,
             object_pairs_hook=_object,
         )
-        check(found)
+        check(content)
     except RecursionError:
         raise InvalidInput(f"more than {DEPTH} brackets inside each other") from None
     except InvalidInput:
         raise
     except ValueError as error:
         raise InvalidInput(f"not JSON: {plain(str(error))}") from error
-    return found
+    return content
 
 
 def document(path: Path | str, most: int = BYTES) -> Any:
@@ -181,8 +181,8 @@ def _float(text: str) -> float:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    return found if len(found) == len(pairs) else _refuse("a key stands twice")
+    members = dict(pairs)
+    return members if len(members) == len(pairs) else _refuse("a key stands twice")
 
 
 def plain(text: str) -> str:

@@ -118,16 +118,16 @@ class Isolated:
     def _line(process: subprocess.Popen[bytes], seconds: float) -> bytes:
         """What the process says, up to the end of a line, its own end, or that of our patience."""
         assert process.stdout is not None
-        until, found = time.monotonic() + seconds, b""
+        until, line = time.monotonic() + seconds, b""
         with selectors.DefaultSelector() as selector:
             selector.register(process.stdout, selectors.EVENT_READ)
-            while not found.endswith(b"\n") and (left := until - time.monotonic()) > 0:
+            while not line.endswith(b"\n") and (left := until - time.monotonic()) > 0:
                 if selector.select(left):
                     piece = process.stdout.read1(1 << 16)  # type: ignore[attr-defined]
                     if not piece:
                         break
-                    found += piece
-        return found
+                    line += piece
+        return line
 
 
 # -- what the process does ---------------------------------------------------------------------------------------------
@@ -151,14 +151,14 @@ def _answer(request: tuple[Any, ...]) -> dict[str, str]:
         with known(verifiers):
             violation = verify(Witness(**values), assumptions=assumptions, private=private, tolerance=tolerance)
         with mpmath.workdps(50):
-            claimed, found = (mpmath.nstr(mpmath.mpmathify(v), 40) for v in (violation.claimed, violation.found))
+            claimed, measured = (mpmath.nstr(mpmath.mpmathify(v), 40) for v in (violation.claimed, violation.found))
     except MemoryError:
         return {"rejected": f"verifying this witness takes more than {memory / 2**30:.3g} GiB of memory"}
     except Exception as error:
         return {"rejected": foreign.plain(str(error))}
     return {
         "claimed": claimed,
-        "found": found,
+        "found": measured,
         "statement": foreign.plain(violation.statement),
         "label": foreign.plain(violation.label),
         "testimony": foreign.plain(violation.testimony),

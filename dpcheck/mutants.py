@@ -100,18 +100,18 @@ class Patch:
 
     def apply(self) -> None:
         """Makes the change in this process, for good."""
-        found = self._found
-        inner = found if isinstance(found, FunctionType) or hasattr(found, "__wrapped__") else _plain(found)
+        original = self._found
+        inner = original if isinstance(original, FunctionType) or hasattr(original, "__wrapped__") else _plain(original)
 
         @functools.wraps(inner)
         def changed(*arguments: Any, **named: Any) -> Any:
             return self.replacement(inner, *arguments, **named)
 
         if isinstance(self.owner, ModuleType):
-            _exchange(found, changed, but=self.replacement.__module__)
+            _exchange(original, changed, but=self.replacement.__module__)
             return
-        descriptor = isinstance(found, property | staticmethod | classmethod | functools.cached_property)
-        new: Any = type(found)(changed) if descriptor else changed
+        descriptor = isinstance(original, property | staticmethod | classmethod | functools.cached_property)
+        new: Any = type(original)(changed) if descriptor else changed
         setattr(self.owner, self.name, new)
         if isinstance(new, functools.cached_property):
             new.__set_name__(self.owner, self.name)

@@ -133,11 +133,11 @@ class Point:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Point:
         """Raises `InvalidInput`."""
-        found = {name: foreign.number(value) for name, value in values.items()}
-        wrong = [k for k, v in found.items() if isinstance(v, str) is not (k == "series") or isinstance(v, bool)]
+        fields = {name: foreign.number(value) for name, value in values.items()}
+        wrong = [k for k, v in fields.items() if isinstance(v, str) is not (k == "series") or isinstance(v, bool)]
         if wrong:
-            raise InvalidInput(f"{foreign.shortened(found[wrong[0]])} is not the {foreign.plain(wrong[0])} of a point")
-        return cls(**found)
+            raise InvalidInput(f"{foreign.shortened(fields[wrong[0]])} is not the {foreign.plain(wrong[0])} of a point")
+        return cls(**fields)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -206,9 +206,9 @@ def _terms_of_phases(algorithm: Any, told: Problem, n: int, norm: float) -> Verd
     rows, terms, d = list(algorithm.phases(told, n)), algorithm.terms(told, n), told.constants.d
     largest = 2 * math.log(d) if d > 2 else 2 * (1 + math.log(d))
     dual = d if norm == 2 else d ** (2 - 2 / norm) * largest
-    found = [terms[name] for name in ("L", "D", "D_1", "kappa", "l")]
+    given = [terms[name] for name in ("L", "D", "D_1", "kappa", "l")]
     wanted = [told.constants.lipschitz(norm), *[told.constants.diameter(norm)] * 2, 2 if norm == 1 else 1, len(rows)]
-    return agree([*found, *terms["V[i]"]], [*wanted, *(dual * row.sigma**2 for row in rows)], "what the bound is told")
+    return agree([*given, *terms["V[i]"]], [*wanted, *(dual * row.sigma**2 for row in rows)], "what the bound is told")
 
 
 DESCENT = {

@@ -346,8 +346,8 @@ def _budgets(descent: Mapping[str, Any], tree: Mapping[str, Any]) -> dict[str, A
     """What is certified of the runs of both, as a row says it; the noise is the descent's."""
     pairs = (("descent", descent), ("tree", tree))
     told: dict[str, Any] = {"noise": descent["noise"], "at delta": descent["at delta"]}
-    told |= {f"{CERTIFIED} of the {name}": float(found[CERTIFIED]) for name, found in pairs}
-    return told | {f"{LOOSE} of the {name}": float(found[LOOSE]) for name, found in pairs if LOOSE in found}
+    told |= {f"{CERTIFIED} of the {name}": float(measured[CERTIFIED]) for name, measured in pairs}
+    return told | {f"{LOOSE} of the {name}": float(measured[LOOSE]) for name, measured in pairs if LOOSE in measured}
 
 
 def _decided(reason: str, found: Sequence[Crossing], fields: Mapping[str, Any]) -> Verdict:
@@ -362,10 +362,10 @@ def _decided(reason: str, found: Sequence[Crossing], fields: Mapping[str, Any]) 
 
 def _told(place: Place) -> dict[str, float]:
     numbers = {}
-    for name, found in (("best depth", place.best), ("depth of the bound", place.chosen)):
-        numbers |= {f"crossing, {name}": found.x, f"from, {name}": found.low, f"to, {name}": found.high}
-        numbers |= {f"tree certainly ahead up to, {name}": found.before}
-        numbers |= {f"descent certainly ahead from, {name}": found.after}
+    for name, bracket in (("best depth", place.best), ("depth of the bound", place.chosen)):
+        numbers |= {f"crossing, {name}": bracket.x, f"from, {name}": bracket.low, f"to, {name}": bracket.high}
+        numbers |= {f"tree certainly ahead up to, {name}": bracket.before}
+        numbers |= {f"descent certainly ahead from, {name}": bracket.after}
     return {**numbers, "orders cross": place.orders, "bounds cross": place.bounds}
 
 

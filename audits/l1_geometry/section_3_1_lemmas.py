@@ -199,9 +199,11 @@ def gaussian_maximum_from_three_coordinates_on(context: Context) -> Verdict:
     least = 2 * sp.log(29) - 2
     beyond = proved({"t + 2": room - 2}, {"tail at d = 29, which falls with t": 2 - tail.subs({d: 29, t: least})})
     covers, said = "by quadrature; a bound on the tail proves it for every d from 29 on", "E max <= 2 sigma^2 log d"
-    found = accuracy.never_violated(left, right, statement=said, drawn=False, covers=where_proved(beyond, covers))
+    verdict = accuracy.never_violated(left, right, statement=said, drawn=False, covers=where_proved(beyond, covers))
     two, most = gaussian_maximum(2), 2 * math.log(2)
-    return combine([found, must_exclude([claim(context.label)], {"d": 2}, f"{two:.4g} > {most:.4g}", shown=two > most)])
+    return combine(
+        [verdict, must_exclude([claim(context.label)], {"d": 2}, f"{two:.4g} > {most:.4g}", shown=two > most)]
+    )
 
 
 @check("l1_geometry/fact-gauss-max", kind="accuracy")

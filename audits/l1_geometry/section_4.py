@@ -105,7 +105,7 @@ def reads_of_the_leaves(context: Context, *, T: int, sensitivity: str) -> Verdic
     b, told = 2 ** (T + 1), problem(LASSO, PureDP(1.0))
     algorithm = TreeFrankWolfe(T=T, batch=b, sensitivity=sensitivity)  # type: ignore[arg-type]
     unit, each = LASSO.constants.lipschitz(1.0) * 2.0 / b, {"printed": 1, "safe": 2}[sensitivity]
-    found = [
+    releases = [
         (release.name, sorted((read.start, read.stop, read.sensitivity) for read in release.reads))
         for release in algorithm.schedule(told, record_count(b, T)).releases
     ]
@@ -123,11 +123,11 @@ def reads_of_the_leaves(context: Context, *, T: int, sensitivity: str) -> Verdic
                         path[depth] = (place, place + b // 2**depth, each * 2**depth * unit)
                         place += b // 2**depth
             wanted.append((f"phase {t}/leaf {leaf}", sorted(path.values())))
-    if [(name, [read[:2] for read in reads]) for name, reads in found] != [
+    if [(name, [read[:2] for read in reads]) for name, reads in releases] != [
         (name, [read[:2] for read in reads]) for name, reads in wanted
     ]:
-        return differs(f"{len(found)} releases read {found[:2]} …, and the lines {wanted[:2]} …", "exact")
-    left, right = ([read[2] for _, reads in one for read in reads] for one in (found, wanted))
+        return differs(f"{len(releases)} releases read {releases[:2]} …, and the lines {wanted[:2]} …", "exact")
+    left, right = ([read[2] for _, reads in one for read in reads] for one in (releases, wanted))
     return agree(left, right, f"sensitivities of {len(left)} reads")
 
 
@@ -140,15 +140,15 @@ def ways_to_the_right_children(context: Context, *, T: int, steps: str) -> Verdi
     b = 2 ** (T + 1)
     algorithm = TreeFrankWolfe(T=T, batch=b, steps=steps)  # type: ignore[arg-type]
     (*_, row) = algorithm.schedule(problem(LASSO, PureDP(1.0)), record_count(b, T)).phases
-    found, wanted = [], []
+    ways, wanted = [], []
     for node in (node for node in preorder(T) if node.endswith("1")):
         first, size = int(node[:-1] + "0", 2) << (T - len(node)), 2 ** (T - len(node))
         x = parent = 1.0
         for leaf in range(first, first + size):
             x += 2 / (row.offset + leaf + 1) * (-1.0 - x)
-        found.append(row.way(node))
+        ways.append(row.way(node))
         wanted.append((parent - x) / 2)
-    return agree([len(found), *found], [2**T - 1, *wanted], "ways, in diameters")
+    return agree([len(ways), *ways], [2**T - 1, *wanted], "ways, in diameters")
 
 
 ROOT_SIZES = {"as printed": "batch", "corrected": "corrected-batch", "approximate": "approximate-batch"}

@@ -107,9 +107,9 @@ def fixed_allocation_loses_more_than_epsilon(context: Context) -> Verdict:
     """
     numbers, points, sizes = {}, [], (40, 80, 400, 4000)
     for b in sizes:
-        found = enumerate_selections(tree_case(b, "printed"), *right_child_pair(b)[:2])
-        numbers |= {f"loss at b = {b}": found.loss, f"movement over claim at b = {b}": found.moved}
-        points.append(Point(x=float(b), value=found.loss, bound=1.0, series="largest exact loss, fixed allocation"))
+        exact = enumerate_selections(tree_case(b, "printed"), *right_child_pair(b)[:2])
+        numbers |= {f"loss at b = {b}": exact.loss, f"movement over claim at b = {b}": exact.moved}
+        points.append(Point(x=float(b), value=exact.loss, bound=1.0, series="largest exact loss, fixed allocation"))
     return refuted_by(
         "l1_geometry/lem-4-1", "lem_4_1_fixed", measured=points[-1].value, agreement=1e-6, numbers=numbers,
         points=points, axes=("b", "privacy loss (claimed: 1)"), b=sizes[-1], epsilon=1, tilt="1/10",

@@ -174,8 +174,8 @@ def noisy_top_two(context: Context) -> Verdict:
     m = dp.m.make_noisy_top_k(*vectors(dp, float, dp.linf_distance), dp.max_divergence(), k=2, scale=2.0)
 
     def pairs(data: Any, rng: np.random.Generator, trials: int) -> Any:
-        found = [m([float(value) for value in data]) for _ in range(trials)]
-        return np.array([5 * first + second for first, second in found])
+        top_two = [m([float(value) for value in data]) for _ in range(trials)]
+        return np.array([5 * first + second for first, second in top_two])
 
     mechanism = named("opendp", "make_noisy_top_k", pairs)
     return judged(context, mechanism, np.zeros(5), UP, PureDP(m.map(1.0)), trials=SLOW)

@@ -157,11 +157,11 @@ def law_of_the_perturbed_minimiser(context: Context) -> Verdict:
     shift, core = 1.0 * 5.0 / 3.0, np.ones((2, 3))
     tails = scipy.special.ndtr(np.array([0.5, -0.5]) * shift - (e - 0.2) / shift)
     wanted = [0.0, 0.0, 0.0, 0.0, 0.2 + 4 * shift**2 / 2, tails[0] - math.exp(e - 0.2) * tails[1], 3.0]
-    found = [law.pure(0.0), law.zcdp(0.0), law.renyi(4.0, 0.0), law.delta(e, 0.0), law.renyi(4.0, s), law.delta(e, s)]
+    told = [law.pure(0.0), law.zcdp(0.0), law.renyi(4.0, 0.0), law.delta(e, 0.0), law.renyi(4.0, s), law.delta(e, s)]
     unbounded = (law.pure(s), law.zcdp(s)) == (math.inf, math.inf)
     if not unbounded or not np.array_equal(law.sample(core, context.rng()), core):
         return differs("a movement has no pure epsilon and no rho, and the noise is in the core already", "exact")
-    return agree([*found, law.noise], wanted, "divergences of the perturbed minimiser")
+    return agree([*told, law.noise], wanted, "divergences of the perturbed minimiser")
 
 
 @check("lp_spaces/alg-1", kind="sensitivity")

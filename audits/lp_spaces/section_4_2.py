@@ -122,13 +122,13 @@ THEOREMS = ("thm-2@corrected", "thm-3", "thm-4", "thm-6", "thm-7", "thm-8", "thm
 @check("lp_spaces/thm-3", kind="transcription", also=tuple(f"lp_spaces/{each}" for each in THEOREMS if each != "thm-3"))
 def budgets_of_the_theorems(context: Context) -> Verdict:
     """The algorithm of each theorem takes the budgets that its hypotheses allow, and refuses all others."""
-    found, wanted = [], []
+    edges, wanted = [], []
     for theorem in THEOREMS:
         about = claim(f"lp_spaces/{theorem}")
         taken = algorithms()[about.about[0]].budgets
-        found += [taken.largest_epsilon, taken.delta_below]
+        edges += [taken.largest_epsilon, taken.delta_below]
         wanted += [float(largest(about.label, epsilon, 10**6)), float(largest(about.label, delta, 10**6))]
-    return agree(found, wanted, "edges of epsilon and delta")
+    return agree(edges, wanted, "edges of epsilon and delta")
 
 
 @check("lp_spaces/thm-3@normalised", kind="privacy", grid={"R": ("1/2", "7/10")})
@@ -174,8 +174,8 @@ def strongly_convex_minimiser_moves_as_claimed(context: Context, *, d: int) -> V
     work = quadratic(Ball(d, 0.5), 0.5)
     case = Case(StronglyConvexObjectivePerturbation(lambda_rule="diam", exact=True), work, problem(work, 0.5))
     top = float(np.asarray(work.size)[0])
-    found = sensitivity.search(case, BoxRecords([-top] * d, [top] * d), 20, chains=8, steps=4)
-    return sensitivity.judge(found, certificate=Certificate(1.0, "curvature of the objective, gradients apart by 2L/n"))
+    worst = sensitivity.search(case, BoxRecords([-top] * d, [top] * d), 20, chains=8, steps=4)
+    return sensitivity.judge(worst, certificate=Certificate(1.0, "curvature of the objective, gradients apart by 2L/n"))
 
 
 @check("lp_spaces/alg-2", kind="runtime")
@@ -183,8 +183,8 @@ def closed_form_needs_no_gradients(context: Context) -> Verdict:
     """On mean estimation the minimiser is a projection; no more gradients than planned."""
     work = quadratic(Ball(3, 0.5), 0.5)
     algorithm = StronglyConvexObjectivePerturbation(lambda_rule="diam", exact=True)
-    found = runtime.count(algorithm, work, problem(work, 0.5), 60, 1, context.seed, context.name)
-    return runtime.verdict(found.gradients, found.claimed, at_least_one=False)
+    counts = runtime.count(algorithm, work, problem(work, 0.5), 60, 1, context.seed, context.name)
+    return runtime.verdict(counts.gradients, counts.claimed, at_least_one=False)
 
 
 @check(

@@ -142,13 +142,13 @@ def corrected_exponent_is_strongly_convex(context: Context, *, case: tuple[float
 def closed_form_inverse(context: Context) -> Verdict:
     """The closed-form gradient and its inverse undo each other, in 1,000 points of every dimension."""
     # unbound: an identity of the map and its inverse, whatever the constant of convexity is
-    found, wanted = [], []
+    returned, wanted = [], []
     for p, dimension in ((1.3, 4), (1.9, 30), (1.05, 100)):
         y = context.rng(p).standard_normal((200, dimension)) + 3
         mirror = mirror_map(p, dimension)
-        found.append(mirror.gradient(mirror.inverse(y)).ravel())
+        returned.append(mirror.gradient(mirror.inverse(y)).ravel())
         wanted.append(y.ravel())
-    return agree(np.concatenate(found), np.concatenate(wanted), "grad Phi(grad Phi*(y)) = y", tolerance=1e-7)
+    return agree(np.concatenate(returned), np.concatenate(wanted), "grad Phi(grad Phi*(y)) = y", tolerance=1e-7)
 
 
 @check("lp_spaces/alg-3", kind="sensitivity", grid={"p": (1.2, 1.5, 1.9)})
@@ -163,8 +163,8 @@ def gradients_move_as_claimed(context: Context, *, p: float) -> Verdict:
 def full_gradients(context: Context, *, n: int) -> Verdict:
     """Algorithm 3 asks for n T gradients."""
     work = huber(3)
-    found = runtime.count(FullBatchMirrorDescent(steps=6), work, problem(work, 0.9), n, 1, context.seed, "calls", n)
-    return runtime.verdict(found.gradients, found.claimed, x=n)
+    counts = runtime.count(FullBatchMirrorDescent(steps=6), work, problem(work, 0.9), n, 1, context.seed, "calls", n)
+    return runtime.verdict(counts.gradients, counts.claimed, x=n)
 
 
 @check("lp_spaces/alg-3@corrected", kind="privacy", grid={"epsilon": (0.1, 0.5, 0.95), "delta": (1e-3, 1e-9)})

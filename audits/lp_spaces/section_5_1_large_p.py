@@ -124,11 +124,11 @@ def risk_at_the_scale_of_the_minimiser(context: Context, *, scale: float) -> Ver
 def less_than_one_pass(context: Context, *, n: int) -> Verdict:
     """Fewer than n gradients: at a power of two, of all records but one."""
     work, most = huber(2), stated(context.label, n=n)
-    found = runtime.count(HalvingPhasedSGD(), work, problem(work, 0.9), n, 1, context.seed, context.name, n)
-    taken = int(np.max(found.gradients))
+    counts = runtime.count(HalvingPhasedSGD(), work, problem(work, 0.9), n, 1, context.seed, context.name, n)
+    taken = int(np.max(counts.gradients))
     if n & (n - 1) == 0 and taken != most - 1:
         return differs(f"{taken:,} gradients where one less than the bound of {most:,.6g} are taken")
-    return runtime.verdict(taken, min(found.claimed, most), x=n)
+    return runtime.verdict(taken, min(counts.claimed, most), x=n)
 
 
 @check("lp_spaces/proc-phased-sgd", kind="privacy")

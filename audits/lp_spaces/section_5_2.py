@@ -120,8 +120,8 @@ def one_pass(context: Context) -> Verdict:
     """One gradient a record."""
     work = heavy(3)
     setting = problem(work, SMALL.epsilon, SMALL.delta)
-    found = runtime.count(shuffled_case(), work, setting, 4096, 1, context.seed, context.name)
-    return runtime.verdict(found.gradients, min(found.claimed, 4096))
+    counts = runtime.count(shuffled_case(), work, setting, 4096, 1, context.seed, context.name)
+    return runtime.verdict(counts.gradients, min(counts.claimed, 4096))
 
 
 @check("lp_spaces/alg-4", kind="accuracy", also=("lp_spaces/thm-9",))
@@ -348,15 +348,15 @@ def amplification_against_the_exact_pair(context: Context, *, n: int) -> Verdict
 @check("lp_spaces/proc-shuffle", kind="privacy")
 def local_budgets_add_up(context: Context) -> Verdict:
     """The local budget, which Algorithm 4 tells, returns epsilon after amplification; delta_0 spends half of delta."""
-    found, wanted = [], []
+    budgets, wanted = [], []
     for n_, e in ((10**4, 0.1), (10**6, 0.01)):
         local = local_budget(e, 1e-6, n_)
         assert local is not None
         spent = (math.exp(e) + 1) * (1 + math.exp(-local.epsilon) / 2) * n_ * local.delta
         said = ShuffledMirrorDescent(steps=16, threshold=9.0).terms(problem(heavy(3), e, 1e-6), n_)
-        found += [shuffle_epsilon(local.epsilon, n_, 5e-7), spent, said.get("epsilon_0", 0), said.get("delta_0", 0)]
+        budgets += [shuffle_epsilon(local.epsilon, n_, 5e-7), spent, said.get("epsilon_0", 0), said.get("delta_0", 0)]
         wanted += [e, 5e-7, local.epsilon, local.delta]
-    return agree(found, wanted, "epsilon after shuffling, and the delta of the local parts", tolerance=1e-6)
+    return agree(budgets, wanted, "epsilon after shuffling, and the delta of the local parts", tolerance=1e-6)
 
 
 @scaling(

@@ -88,15 +88,15 @@ def gradients_are_cut_or_kept(context: Context, *, p: float) -> Verdict:
     # unbound: gradients at a level of this check's own
     work, trials, level = heavy(3, p), context.scale(20, 200), 1.0
     rows, w = work.rows(context.rng("data"), trials, 5), 0.3 * context.rng("points").standard_normal((trials, 3))
-    found, wanted = [], []
+    truncated, wanted = [], []
     for at, of in ((w, rows), (w[:1], rows), (w, rows[:1])):
         for zero in (True, False):
             ours = BatchedMirrorDescent(p=p, zero=zero).truncated(work, at, of, level)
             whole = np.stack([work.gradient(at[i % len(at)], of[i % len(of)]) for i in range(trials)])
             size = (np.abs(whole) ** (p / (p - 1))).sum(axis=2) ** (1 - 1 / p)
-            found.append(ours.ravel())
+            truncated.append(ours.ravel())
             wanted.append((whole * (size <= level)[..., None] if zero else whole).ravel())
-    return agree(np.concatenate(found) + 1, np.concatenate(wanted) + 1, "1 + gradients")
+    return agree(np.concatenate(truncated) + 1, np.concatenate(wanted) + 1, "1 + gradients")
 
 
 @check("lp_spaces/proc-batched-md", kind="privacy", expect=UNSEEN)
@@ -251,8 +251,8 @@ def quantiles_over_the_data(context: Context, *, inverse: int) -> dict[str, floa
     stated = order_of("lp_spaces/claim-app10-general-eps")
     at = {"n": float(n), "d": 3.0, "epsilon": 0.9, "delta": DELTA, "kappa": regularity(1.5, 3, "safe")}
     bound = float(evaluate(stated, at)) * math.log(inverse)
-    found = statistic(np.concatenate(values), level)
-    return {"risk": found.value, "error": found.error, "degrees": found.degrees, "bound": bound}
+    quantile = statistic(np.concatenate(values), level)
+    return {"risk": quantile.value, "error": quantile.error, "degrees": quantile.degrees, "bound": bound}
 
 
 EVERY = ("lp_spaces/claim-contrib-3@all-epsilon", "lp_spaces/claim-table-2@all-epsilon")

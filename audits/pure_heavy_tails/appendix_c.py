@@ -407,12 +407,12 @@ def long_subgradient_at_the_boundary(context: Context, *, first: int) -> Verdict
     )
     bound, counted = stated("pure_heavy_tails/prop-c-5@literal", D=D, L=L, alpha=alpha), int(halted.steps[0])
     least = math.ceil(round(3 * D * first / alpha, 9))
-    found = runtime.verdict(counted, bound, what="steps", x=first)
-    numbers = {**found.numbers, "3DM/alpha": least}
+    verdict = runtime.verdict(counted, bound, what="steps", x=first)
+    numbers = {**verdict.numbers, "3DM/alpha": least}
     if counted < least:
         return differs(f"only {counted} steps where the stopping rule takes {least}: not Algorithm 3", numbers=numbers)
     if counted <= bound:
-        return replace(found, axes=("M", "steps"))
+        return replace(verdict, axes=("M", "steps"))
     witness = witnessed(context.label, "prop_c_5_oracle", bound, float(least), first=first, alpha="1/2", L=3, D=2)
     reason = f"{counted:,} steps with a first subgradient of -{first}, {bound:,.0f} allowed"
-    return refuted(reason, "counted", numbers=numbers, points=found.points, axes=("M", "steps"), witness=witness)
+    return refuted(reason, "counted", numbers=numbers, points=verdict.points, axes=("M", "steps"), witness=witness)

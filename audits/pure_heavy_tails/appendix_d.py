@@ -370,10 +370,10 @@ def lines_of_lemma_d_5(context: Context) -> Verdict:
 
 def _biased_steps(context: Context, alpha: float) -> Verdict:
     _, steps, L, D = biased_run(context, alpha, alpha / 4)
-    found = runtime.verdict(
+    verdict = runtime.verdict(
         steps, stated("pure_heavy_tails/proc-biased-psgd", D=D, L=L, alpha=alpha), what="steps", x=1 / alpha
     )
-    return replace(found, axes=("1/alpha", "steps"))
+    return replace(verdict, axes=("1/alpha", "steps"))
 
 
 @check("pure_heavy_tails/lem-d-5", kind="runtime", grid={"alpha": ALPHAS}, also=("pure_heavy_tails/proc-biased-psgd",))
@@ -460,9 +460,9 @@ def structured_time(context: Context, m: int) -> Verdict:
     calls = {}
     for steep in (1.0, 1e9):
         data = opposite_spikes(m, steep)[0]
-        found = runtime.count(algorithm, work, problem(work, 1.0), m, 1, context.seed, "structured", steep, data=data)
-        calls[steep] = float(found.gradients[0])
-    answer = runtime.verdict(list(calls.values()), found.claimed)
+        counts = runtime.count(algorithm, work, problem(work, 1.0), m, 1, context.seed, "structured", steep, data=data)
+        calls[steep] = float(counts.gradients[0])
+    answer = runtime.verdict(list(calls.values()), counts.claimed)
     if len(set(calls.values())) > 1:
         return refuted(f"the number of gradients follows the records: {calls}", "counted", numbers=answer.numbers)
     return answer

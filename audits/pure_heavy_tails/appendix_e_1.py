@@ -384,15 +384,15 @@ def _distances(context: Context, algorithm: EMPGM, n: int, epsilon: float, trial
     work = heavy_mean()
     setting = problem(work, epsilon)
     plan = algorithm.schedule(setting, n)
-    centre, found = np.full((1, 1), 0.5), []
+    centre, distances = np.full((1, 1), 0.5), []
     for rng, size in context.chunks(trials, plan.floats_per_trial * n, n):
         data = work.rows(rng, size, n)
         best = certified(
             Objective(workload=work, sample=Sample(data, np.ones((1, n))), weight=algorithm.lambda_, centre=centre)
         )
         point = algorithm.execute(Run(plan, size, rng), work, Fixed(data), centre)
-        found.append(np.abs(point - best.point)[:, 0])
-    return np.concatenate(found), work.constants.moment(algorithm.k, 1)
+        distances.append(np.abs(point - best.point)[:, 0])
+    return np.concatenate(distances), work.constants.moment(algorithm.k, 1)
 
 
 @check(

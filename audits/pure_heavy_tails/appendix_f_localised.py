@@ -333,7 +333,7 @@ def cells_measure_the_plane(context: Context) -> Verdict:
     work, w_loc, radius = SparseDirection(nu=(1.0, 0.0), D=2.0), np.array([[0.5, 0.3]]), 0.8
     points, log_sizes = cells(work, (w_loc, radius), 20_000)
     shares, grid = np.exp(log_sizes[0]), _on_a_grid(work, w_loc, radius)
-    found, wanted = (
+    moments, wanted = (
         [*np.average(w, axis=0, weights=p), *np.average((w - w_loc) ** 2, axis=0, weights=p),
          np.average(np.exp(-w @ TILT), weights=p)]
         for w, p in ((points[0], shares), (grid, np.ones(len(grid))))
@@ -341,7 +341,7 @@ def cells_measure_the_plane(context: Context) -> Verdict:
     few = [cells(work, (w_loc, radius), count)[0].shape[1] for count in (12, 500)]
     if not (6 <= few[0] <= 12 and 400 <= few[1] <= 500):
         return differs(f"{few[0]} cells of 12 that were asked for, {few[1]} of 500")
-    return as_printed({"moments of the uniform law on W_0": (np.array(found), np.array(wanted))}, within=0.01)
+    return as_printed({"moments of the uniform law on W_0": (np.array(moments), np.array(wanted))}, within=0.01)
 
 
 @check("pure_heavy_tails/alg-7", kind="accuracy", expect="consistent")
@@ -380,8 +380,8 @@ def _toy(evaluator: str) -> tuple[LocalizedApproxEM, Any]:
 def _counted(context: Context, evaluator: str, m: int) -> Verdict:
     algorithm, work = _toy(evaluator)
     setting = Problem.of(work, PureDP(1.0), failure_probability=0.05)
-    found = runtime.count(algorithm, work, setting, m, context.scale(1, 3), context.seed, "toy", evaluator, m)
-    return runtime.verdict(found.gradients, found.claimed, x=m, variable="m", series=EVALUATORS[evaluator])
+    counts = runtime.count(algorithm, work, setting, m, context.scale(1, 3), context.seed, "toy", evaluator, m)
+    return runtime.verdict(counts.gradients, counts.claimed, x=m, variable="m", series=EVALUATORS[evaluator])
 
 
 @check(

@@ -154,8 +154,8 @@ def lines_of_constants() -> dict[str, tuple[Array, Array]]:
     for said, (solver, problem, expected) in proved.items():
         terms = replace(solver, lambda_=0.3, k=K).terms(problem, m)
         lines[f"proved {said}"] = numbers(solver.certified(problem), "c_erm" in terms), numbers(expected, expected)
-        found = [terms.get(name, math.nan) for name in ("m", "lambda", "k", "G_k")]
-        lines[f"told {said}"] = numbers(*found), numbers(m, 0.3, K, G_K)
+        values = [terms.get(name, math.nan) for name in ("m", "lambda", "k", "G_k")]
+        lines[f"told {said}"] = numbers(*values), numbers(m, 0.3, K, G_K)
     levels = [
         solver.success for solver in (SingleOutputPert(), DoubleOutputPert(), SmoothedEMPGM(), LocalizedApproxEM())
     ]

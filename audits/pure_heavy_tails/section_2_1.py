@@ -117,8 +117,8 @@ def gradient_calls(context: Context, *, n: int) -> Verdict:
     """With solvers that bisect, the gradients that are counted are at most those that dpcheck's schedule says."""
     work = WeightedMedian()
     algorithm = PopLocalize(erm=DoubleOutputPert(), blocks=BLOCKS, c_erm=1.0)
-    found = runtime.count(algorithm, work, problem(work, 1.0), n, context.scale(1, 3), context.seed, "gradients", n)
-    return replace(runtime.verdict(found.gradients, found.claimed, x=n), axes=("n", "gradients"))
+    counts = runtime.count(algorithm, work, problem(work, 1.0), n, context.scale(1, 3), context.seed, "gradients", n)
+    return replace(runtime.verdict(counts.gradients, counts.claimed, x=n), axes=("n", "gradients"))
 
 
 practical_risk = unchecked(

@@ -172,7 +172,7 @@ def noise_loss_is_the_shift(context: Context, *, d: int) -> Verdict:
     beyond = core + (core - other) * rng.exponential(1.0, (size, 1))
     left = np.concatenate([law.log_ratio(output, core, other), law.log_ratio(beyond, core, other)])
     covers = "the triangle inequality for the two distances; equality on the line through the cores"
-    found = accuracy.never_violated(
+    verdict = accuracy.never_violated(
         np.abs(left),
         np.tile(shift / scale, 2),
         statement="privacy loss <= shift/scale",
@@ -181,8 +181,10 @@ def noise_loss_is_the_shift(context: Context, *, d: int) -> Verdict:
     )
     attained = float((law.log_ratio(beyond, core, other) / (shift / scale)).min())
     if attained < 1 - 1e-6:
-        return refuted(f"the loss along the line is only {attained:.6g} of shift/scale", "exact", numbers=found.numbers)
-    return replace(found, numbers={**found.numbers, "least ratio along the line": attained})
+        return refuted(
+            f"the loss along the line is only {attained:.6g} of shift/scale", "exact", numbers=verdict.numbers
+        )
+    return replace(verdict, numbers={**verdict.numbers, "least ratio along the line": attained})
 
 
 @check("pure_heavy_tails/proc-iso-laplace", kind="accuracy", grid={"d": (1, 2, 10, 50)}, expect="consistent")

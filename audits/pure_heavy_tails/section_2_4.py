@@ -137,8 +137,8 @@ def lines_of_the_joint_reformulation(context: Context, *, loss: str, within: boo
     eta = D / (L * math.sqrt(T))
     off = gap * eta / (6 * D)
     promised = D**2 / (2 * eta * T) + eta * L**2 / 2 + D * off / eta + off**2 / (2 * eta)
-    found = DirectSubgradient()(replace(task, gap=gap))
-    above = value(task, found.point) - value(task, certified(task).point)
+    solution = DirectSubgradient()(replace(task, gap=gap))
+    above = value(task, solution.point) - value(task, certified(task).point)
     lines = {
         "w and its copies, side by side": (u, np.concatenate([w, y.reshape(trials, -1)], axis=1)),
         "w, apart": (joint.split(u)[0], w),
@@ -149,8 +149,8 @@ def lines_of_the_joint_reformulation(context: Context, *, loss: str, within: boo
         "the projection": (joint.project(far.reshape(trials, -1), xi), onto.reshape(trials, -1)),
         "the diameter": (np.array([joint.diameter()]), np.array([diameter])),
         "the norm": (np.array([joint.lipschitz()]), np.array([norm])),
-        "the gap of Lemma D.5": (np.array([found.gap]), np.array([promised])),
-        "the point of Lemma D.5, in the domain": (found.point, work.project(found.point)),
+        "the gap of Lemma D.5": (np.array([solution.gap]), np.array([promised])),
+        "the point of Lemma D.5, in the domain": (solution.point, work.project(solution.point)),
         "the gap of Lemma D.5 beyond what it promises": (np.maximum(0.0, above - promised), np.zeros(trials)),
         "the calls that are planned": (np.array(calls, dtype=float), m * np.ceil(steps**2)),
     }
@@ -435,8 +435,8 @@ def gap_of_the_average(context: Context, *, function: str, alpha: float) -> Verd
 def _steps(context: Context, function: str, alpha: float, label: str) -> Verdict:
     _, steps, L = _halted(context, function, alpha)
     bound = stated(label, D=2.0, L=L, alpha=alpha)
-    found = runtime.verdict(steps, bound, what="steps", x=1 / alpha, series=function)
-    return replace(found, axes=("1/alpha", "steps"))
+    verdict = runtime.verdict(steps, bound, what="steps", x=1 / alpha, series=function)
+    return replace(verdict, axes=("1/alpha", "steps"))
 
 
 @check(

@@ -276,8 +276,8 @@ def toy_steps(context: Context, m: int) -> Verdict:
         planned = JointSubgradient().oracle_calls(m, stage.gap, D, own, A_Z, C, lam)
         if planned != m * bound:
             return differs(f"{planned:,} subgradients are planned, {m} in each of {bound:,} steps are allowed")
-        found = runtime.verdict(np.asarray(halted.steps, dtype=float), bound, what="steps", x=m, series=stage.stage)
-        verdicts.append(replace(found, axes=("m", "steps")))
+        verdict = runtime.verdict(np.asarray(halted.steps, dtype=float), bound, what="steps", x=m, series=stage.stage)
+        verdicts.append(replace(verdict, axes=("m", "steps")))
     return combine(verdicts[::-1])
 
 

@@ -123,7 +123,7 @@ def growth_on_the_smaller_ball(context: Context, *, theta: float) -> Verdict:
     apart = np.linalg.norm(w - work.best, axis=1)
     w, apart = w[apart > 1e-3], apart[apart > 1e-3]
     ratio = work.excess_risk(w) / apart**theta
-    found = accuracy.never_violated(
+    verdict = accuracy.never_violated(
         stated("tsybakov/fact-power-tnc@corrected", theta=theta),
         ratio,
         statement="2^(1-θ) <= excess/distance^θ",
@@ -131,7 +131,9 @@ def growth_on_the_smaller_ball(context: Context, *, theta: float) -> Verdict:
         "most 2; both are equalities at -w*",
         evidence="certificate",
     )
-    return replace(found, numbers={**found.numbers, "least ratio times 2^(θ-1)": float(ratio.min()) * 2 ** (theta - 1)})
+    return replace(
+        verdict, numbers={**verdict.numbers, "least ratio times 2^(θ-1)": float(ratio.min()) * 2 ** (theta - 1)}
+    )
 
 
 @check("tsybakov/fact-gv", kind="lower-bound")

@@ -297,11 +297,11 @@ def instance(
 
 def moves(one: Instance) -> list[Move]:
     """The phases of its own schedule, each a step of -ḡ/λ_i and then the noise on the output."""
-    found = []
+    steps = []
     for phase in one.algorithm.schedule(one.problem, one.n).phases:
         mean, deviation = clipped_mean(one.work, phase.level)
-        found.append(Move(-mean / phase.weight, deviation / (math.sqrt(phase.records) * phase.weight), phase.sigma))
-    return found
+        steps.append(Move(-mean / phase.weight, deviation / (math.sqrt(phase.records) * phase.weight), phase.sigma))
+    return steps
 
 
 ON_THE_LINE = Line(moves)

@@ -63,8 +63,8 @@ def searched(context: Context, algorithm: Algorithm[Any], n: int, because: str) 
 
 
 def counted(context: Context, algorithm: Algorithm[Any], work: Any, n: int, epsilon: float = 3.0) -> Verdict:
-    found = runtime.count(algorithm, work, problem(work, epsilon), n, 1, context.seed, context.name, n)
-    return runtime.verdict(found.gradients, found.claimed, x=n)
+    counts = runtime.count(algorithm, work, problem(work, epsilon), n, 1, context.seed, context.name, n)
+    return runtime.verdict(counts.gradients, counts.claimed, x=n)
 
 
 def within(

@@ -67,11 +67,11 @@ def nearest(w: Array, discs: Discs) -> Array:
 
     It is w, or the projection on one disc, or a point where two circles meet.
     """
-    found = [w, *(centre + (w - centre) * _shrunk(w - centre, radius) for centre, radius in discs)]
+    candidates = [w, *(centre + (w - centre) * _shrunk(w - centre, radius) for centre, radius in discs)]
     if w.shape[1] == 2:
-        found += [point for one, other in itertools.combinations(discs, 2) for point in _crossings(*one, *other)]
+        candidates += [point for one, other in itertools.combinations(discs, 2) for point in _crossings(*one, *other)]
     best, least = w, np.full(len(w), np.inf)
-    for point in found:
+    for point in candidates:
         over = max_of([np.linalg.norm(point - centre, axis=1) / radius for centre, radius in discs])
         far = np.where(over <= 1 + 1e-12, np.linalg.norm(point - w, axis=1), np.inf)
         best, least = np.where((far < least)[:, None], point, best), np.minimum(far, least)

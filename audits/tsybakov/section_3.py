@@ -86,15 +86,15 @@ def renyi_divergence_of_gaussian_noise(context: Context, *, alpha: float) -> Ver
 @check("tsybakov/def-3", kind="transcription")
 def printed_noise_of_the_gaussian_mechanism(context: Context) -> Verdict:
     """mu = Delta/sigma of the implementation against epsilon/(4 sqrt(log(1/delta))), and rho against mu^2/2."""
-    found, wanted = [], []
+    ours, wanted = [], []
     for e, d in itertools.product((0.1, 0.5, 1.0), (1e-9, 1e-5, 0.3)):
         law = printed_gaussian(1.7, e, d)
-        found += [1.7 / law.sigma, law.zcdp(1.7)]
+        ours += [1.7 / law.sigma, law.zcdp(1.7)]
         wanted += [
             stated("tsybakov/def-3", epsilon=e, delta=d),
             stated("tsybakov/def-3@corrected", epsilon=e, delta=d),
         ]
-    return transcribed(found, wanted, "mu and rho of our mechanism, and of the claim")
+    return transcribed(ours, wanted, "mu and rho of our mechanism, and of the claim")
 
 
 @check("tsybakov/def-3@corrected", kind="privacy")
@@ -124,12 +124,12 @@ def noise_outside_of_its_range(context: Context) -> Verdict:
 @check("tsybakov/def-3@literal", kind="privacy", expect="refuted")
 def gaussian_mechanism_near_delta_one(context: Context) -> Verdict:
     """The exact curve at epsilon = 1, delta = 0.999."""
-    found = printed_gaussian(1.0, 1.0, 0.999).delta(1.0, 1.0)
+    exact_delta = printed_gaussian(1.0, 1.0, 0.999).delta(1.0, 1.0)
     return accuracy.never_violated(
-        found,
+        exact_delta,
         0.999,
         statement="exact delta <= delta",
-        witness=lambda _: witnessed("tsybakov/def-3@literal", "def_3", 0.999, found, epsilon=1, delta="999/1000"),
+        witness=lambda _: witnessed("tsybakov/def-3@literal", "def_3", 0.999, exact_delta, epsilon=1, delta="999/1000"),
     )
 
 

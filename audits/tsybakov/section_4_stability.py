@@ -129,13 +129,13 @@ def one_phase_with_the_printed_noise(context: Context, *, instance: str) -> Verd
     case = Case(algorithm, work, told(work))
     (phase,) = case.planned(records).phases
     seen = case.replay(rows[None], other[None], 2)
-    found = losses.of_replay(seen)
+    loss = losses.of_replay(seen)
     return refuted_by(
         "tsybakov/rem-2",
         "rem_2_privacy",
-        measured=found.delta(1.0)[0],
-        numbers={"epsilon at 1e-5": found.epsilon(1e-5)[0], "movement over claim": float(seen.movements[0].ratio[0])},
-        points=[Point(x=work.a, value=found.epsilon(1e-5)[0], bound=1.0, series="epsilon of a phase")],
+        measured=loss.delta(1.0)[0],
+        numbers={"epsilon at 1e-5": loss.epsilon(1e-5)[0], "movement over claim": float(seen.movements[0].ratio[0])},
+        points=[Point(x=work.a, value=loss.epsilon(1e-5)[0], bound=1.0, series="epsilon of a phase")],
         axes=("a", "epsilon at delta = 1e-5"),
         a=text, n=records, K=K, eta="1/4", lambda_=f"1/{n}", steps=phase.steps, epsilon=1, delta="1/100000",
     )  # fmt: skip

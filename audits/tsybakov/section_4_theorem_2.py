@@ -321,16 +321,16 @@ def approximation_risk_with_its_logarithms(
 @check("tsybakov/rem-3", kind="transcription")
 def bound_without_the_domain(context: Context) -> Verdict:
     """The bound of Theorem 2 at drawn values, without D, the smoothness or L_f."""
-    said, rng, found, wanted = claim("tsybakov/rem-3"), context.rng(), [], []
+    said, rng, of_remark, wanted = claim("tsybakov/rem-3"), context.rng(), [], []
     there = sorted({"D", "H", "L", "R"} & set(said.needs))
     if there:
         return differs(f"the bound of {said.title} has {', '.join(there)}, of which it is to be independent")
     for _ in range(100):
         at = {name: float(np.exp(rng.uniform(-3, 3))) for name in said.needs}
         at |= {"theta": 2 + at["theta"], "k": 2 + at["k"], "n": 2 + at["n"] * 1e6, "delta": 1e-6, "beta": 1e-3}
-        found.append(evaluate(order_of("tsybakov/rem-3"), at))
+        of_remark.append(evaluate(order_of("tsybakov/rem-3"), at))
         wanted.append(evaluate(order_of("tsybakov/thm-2"), at))
-    return transcribed(found, wanted, "the bound of Remark 3, and that of Theorem 2")
+    return transcribed(of_remark, wanted, "the bound of Remark 3, and that of Theorem 2")
 
 
 @check("tsybakov/rem-3@derived", kind="accuracy", grid={"theta": (1.5, 2.0, 4.0)})

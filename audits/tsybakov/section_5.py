@@ -248,8 +248,10 @@ def statistical_instance_carries_its_bound(context: Context, *, theta: float, d:
             {"any": risks}, bound, context.failure_probability, limit=limit, who="the mean plug-in"
         )
     ]
-    found = lower_bound.verdict(facts, tried)
-    return replace(found, numbers={**found.numbers, "bound": bound, "plug-in over bound": float(risks.mean()) / bound})
+    verdict = lower_bound.verdict(facts, tried)
+    return replace(
+        verdict, numbers={**verdict.numbers, "bound": bound, "plug-in over bound": float(risks.mean()) / bound}
+    )
 
 
 @check("tsybakov/rem-5", kind="symbolic")

@@ -145,8 +145,8 @@ def shuffling_disjoint_batches_never_hurts(context: Context, *, epsilon: float) 
 @check("tsybakov/alg-6", kind="runtime", grid={"n": by_size((200,), (200, 1000, 10_000))})
 def one_pass(context: Context, *, n: int) -> Verdict:
     """Gradients of Algorithm 6 against n."""
-    found = counted(context, PermutedAccelerated(), well(2.0, 2.0), n)
-    return runtime.verdict(float(found.numbers["calls"]), n, x=n)
+    verdict = counted(context, PermutedAccelerated(), well(2.0, 2.0), n)
+    return runtime.verdict(float(verdict.numbers["calls"]), n, x=n)
 
 
 CALLS = {
@@ -229,8 +229,8 @@ def printed_weights_start_below_one(context: Context, *, T: int) -> Verdict:
 @check("tsybakov/alg-7", kind="runtime", grid={"n": by_size((1024,), (1024, 8192))})
 def one_pass_in_parts(context: Context, *, n: int) -> Verdict:
     """Gradients of Algorithm 7 against n."""
-    found = counted(context, IteratedAccelerated(**IteratedAccelerated.readings["corrected"]), well(2.0, 2.0), n)
-    return runtime.verdict(float(found.numbers["calls"]), stated("tsybakov/alg-7", n=n), x=n)
+    verdict = counted(context, IteratedAccelerated(**IteratedAccelerated.readings["corrected"]), well(2.0, 2.0), n)
+    return runtime.verdict(float(verdict.numbers["calls"]), stated("tsybakov/alg-7", n=n), x=n)
 
 
 def placed(k: float = 2.0, batches: int | None = None) -> PermutedAccelerated:

@@ -99,14 +99,14 @@ def laplace_curve_by_quadrature(context: Context, *, epsilon: float) -> Verdict:
         p, q = scipy.stats.laplace.pdf(x, 0, scale), scipy.stats.laplace.pdf(x, 1, scale)
         return float(max(0.0, p - math.exp(budget) * q))
 
-    found = []
+    divergences = []
     for budget in budgets:
         turn = (1 - budget / epsilon) / 2  # where the ratio is e^budget
-        found.append(
+        divergences.append(
             sum(scipy.integrate.quad(excess, *ends, args=(budget,))[0] for ends in ((-80 * scale, 0), (0, turn)))
         )
     wanted = [stated("user_level/lem-a4@derived", t=budget, epsilon=epsilon) for budget in budgets]
-    return agree(found, wanted, "delta", tolerance=1e-7)
+    return agree(divergences, wanted, "delta", tolerance=1e-7)
 
 
 @check("user_level/def-a5", kind="privacy", grid={"epsilon": (0.1, 1.0)})
@@ -291,10 +291,10 @@ def amplification_with_replacement_and_its_factor(context: Context) -> Verdict:
     the sharp lemma for one place at a time, and M steps of it.
     """
     pairs = [*DRAWS.values(), (10, 100), (200, 100)]
-    found = [with_replacement(M, N) for M, N in pairs]
+    exact = [with_replacement(M, N) for M, N in pairs]
     wanted = [stated("user_level/lem-a8@corrected", epsilon=0.5, delta=1e-6, K=M, N=N) for M, N in pairs]
     return accuracy.never_violated(
-        found, wanted, statement="delta after subsampling <= e^epsilon' delta M/N", drawn=False, evidence="certificate",
+        exact, wanted, statement="delta after subsampling <= e^epsilon' delta M/N", drawn=False, evidence="certificate",
         covers=where_proved(place_by_place(), "five mixtures; places changed one by one prove it for all others"),
     )  # fmt: skip
 
@@ -422,7 +422,7 @@ def lines_of_algorithm_4(context: Context) -> Verdict:
     algorithm = ThresholdTest(level=2.0, count=T, sensitivity=1.5)
     told, data = Problem.of(plain(1, 1), PureDP(2.0)), context.rng("data").uniform(-0.5, 1.5, size=(trials, n, T))
     run: Run[Any] = Run(algorithm.schedule(told, n), trials, context.rng("run"))
-    found = algorithm.execute(run, linear(1, 1), Fixed(data), np.zeros((1, 1)))
+    bits = algorithm.execute(run, linear(1, 1), Fixed(data), np.zeros((1, 1)))
     law, (row,) = run.find("bit").law, run.schedule.phases
     if (law.threshold, law.query) != (row.threshold, row.query):  # type: ignore[attr-defined]
         return differs(f"the law of the bits is {law}, the settings are {row}")
@@ -431,7 +431,7 @@ def lines_of_algorithm_4(context: Context) -> Verdict:
     for t, entry in enumerate(run.transcript.entries):
         query = np.minimum(np.maximum(data[:, :, t], 0.0), 1.0).sum(axis=1) - algorithm.level - coin[:, 0]
         wanted = np.where(live, entry.output[:, 0], -1.0)
-        left += [entry.core[live, 0], np.nan_to_num(found[:, t], nan=-1.0)]
+        left += [entry.core[live, 0], np.nan_to_num(bits[:, t], nan=-1.0)]
         right += [query[live], wanted]
         live &= wanted != 1.0
     if len(run.transcript.entries) != T or live.all() or not live.any():

@@ -389,7 +389,7 @@ def phases_by_their_lemmas(context: Context, *, phases: int) -> Verdict:
     """Lemma B.3 from where noise left each phase, the Lipschitz constant for the last noise, and the chance of a bad
     phase: a tail of Laplace noise, and Lemma 2.3 at the distance tau, solved for its probability, for every pair.
     """
-    found, wanted = [], []
+    bounds, wanted = [], []
     for draw in range(6):
         rows, at = random_phases(context, phases + 100 * draw)
         rows = {name: values[:phases] for name, values in rows.items()}
@@ -401,10 +401,10 @@ def phases_by_their_lemmas(context: Context, *, phases: int) -> Verdict:
             bad += float(scipy.stats.laplace.sf(groups / 5, scale=scale)) + far_pairs(step, T, tau, at["L"], groups)
         legs += at["L"] * away
         values = {"l": phases, **at}
-        found += [stated_by_phases(label, rows, **values) for label in SUMMED_LABELS]
+        bounds += [stated_by_phases(label, rows, **values) for label in SUMMED_LABELS]
         most = at["L"] * at["R"]
         wanted += [legs, min(most, legs), min(most, legs + at["L"] * at["D"] * min(1.0, bad))]
-    return agree(found, wanted, "the bound over the sum of its phases", tolerance=1e-9)
+    return agree(bounds, wanted, "the bound over the sum of its phases", tolerance=1e-9)
 
 
 SUMMED_LABELS = ("user_level/thm-b1@on-the-event", "user_level/proc-group-privacy@summed", "user_level/thm-b1@summed")

@@ -108,14 +108,14 @@ def certified_movement_of_algorithm_1(context: Context, *, C: int, g: float) -> 
     Scores are (4/5 - g)C at least. The core but one, if the changed point is in it, counts as many neighbours less one.
     """
     chance, core = 1e-3, (0.8 - g) * C
-    found = certified_movement(C, diameter=4 * TAU, reach=1e9, shortfall=g, passing=0.0, chance=chance, doubled=True)
+    movement = certified_movement(C, diameter=4 * TAU, reach=1e9, shortfall=g, passing=0.0, chance=chance, doubled=True)
     keep = stated("user_level/proc-outlier-removal", h=core - 1, C=C)
     differs_with = stated("user_level/proc-outlier-removal@derived", C=C)
     members = math.ceil(core - 1e-9) - 1
     least = next(b for b in range(C) if 1 - below(C - 1, differs_with, b + 1) <= chance)
     kept = max(k for k in range(members + 1) if below(members, keep, k) <= chance)
     wanted = stated("user_level/lem-b2@sharper", tau=TAU, B=least, C=C) * (2 * C / 3) / kept
-    return agree([found.sensitivity, found.failure], [wanted, 2 * chance], "certified movement and its chance")
+    return agree([movement.sensitivity, movement.failure], [wanted, 2 * chance], "certified movement and its chance")
 
 
 @check("user_level/lem-b3", kind="risk", grid={"loss": ("linear", "huber"), "eta": (0.1,)})

@@ -76,8 +76,8 @@ def steps_of_all_stages(context: Context, *, condition: float, V: float) -> Verd
     for U in range(1, 31):
         steps += stage(U, gap=1.0, variance=V**2, mu=mu, smooth=1.0).steps
         bound = stated("user_level/lem-c4@derived", U=U, H=1.0, lambda_=mu, V=V, L=1.0, D=1.0)
-        found = runtime.verdict(float(steps), bound, what="steps", x=float(U), variable="stages", series=series)
-        verdicts.append(found)
+        verdict = runtime.verdict(float(steps), bound, what="steps", x=float(U), variable="stages", series=series)
+        verdicts.append(verdict)
     # Of 30 stages 128 * 4/3 of 171 are needed for the noise, and without it all but what rounding adds.
     attained = accuracy.never_violated(
         0.95 * bound, steps, statement="0.95 of the bound <= steps", evidence="counted", covers="30 stages"

@@ -181,9 +181,9 @@ def weights_of_drawn_clouds(context: Context, *, d: int, K: int) -> Verdict:
 @check("user_level/lem-c2@weighted", kind="sensitivity", grid={"K": (60, 400), "g": (0.02, 0.1)})
 def certified_movement_of_weighted_means(context: Context, *, K: int, g: float) -> Verdict:
     """What Algorithm 2 certifies where a step releases bit and mean together is the lemma at scores of (4/5 - g)K."""
-    found = weighted_movement(K, diameter=4 * TAU, reach=1e9, shortfall=g)
+    movement = weighted_movement(K, diameter=4 * TAU, reach=1e9, shortfall=g)
     wanted = stated("user_level/lem-c2@weighted", tau=TAU, s=(0.8 - g) * K, K=K)
-    return agree([found], [wanted], "certified movement")
+    return agree([movement], [wanted], "certified movement")
 
 
 @check("user_level/lem-c2@derived", kind="sensitivity", grid={"K": (200, 400), "g": (0.02, 0.1)})
@@ -193,10 +193,12 @@ def certified_movement_at_equal_radii(context: Context, *, K: int, g: float) -> 
     A sum of inclusions of a given mean falls short most easily where all of them are alike, and by no less than a half.
     """
     chance = 1e-3
-    found = certified_movement(K, diameter=4 * TAU, reach=1e9, shortfall=g, passing=0.0, chance=chance, doubled=False)
+    movement = certified_movement(
+        K, diameter=4 * TAU, reach=1e9, shortfall=g, passing=0.0, chance=chance, doubled=False
+    )
     change = stated("user_level/proc-outlier-removal@derived", C=K)
     least = next(b for b in range(K) if 1 - below(K - 1, change, b + 1) <= chance)
-    kept = round(4 * TAU * (2 + least) / found.sensitivity)
+    kept = round(4 * TAU * (2 + least) / movement.sensitivity)
     share = stated("user_level/lem-c2@derived", s=(0.8 - g) * K, K=K) - (1 + change * (K - 1)) / K
     sure = max(k for k in range(K + 1) if below(K, share, k) <= chance)
     covers = "the changed point, and 6/K of each other, are taken off the mean"

@@ -226,7 +226,7 @@ def missing_term_dominates_beyond_five_halves(context: Context) -> Verdict:
         f"and {within[0].relation} and {within[1].relation} before it"
     )
     good = beyond.relation == "larger" and beyond.everywhere
-    good = good and all(found.relation in ("smaller", "same order") for found in within)
+    good = good and all(comparison.relation in ("smaller", "same order") for comparison in within)
     fields: dict[str, Any] = {"points": rays(), "axes": ("n", "count over the stated one, without logarithms")}
     fields["dashed"] = "the stated count"
     return (holds if good else differs)(said, "symbolic", **fields)
@@ -257,14 +257,14 @@ def lambda_without_its_private_part(context: Context, *, d: int) -> Verdict:
 @check("user_level/thm-d3@derived", kind="symbolic")
 def radius_smoothness_and_bias(context: Context) -> Verdict:
     """The plan's smoothing radius and smoothness: L r = LR sqrt(d)/(eps n sqrt m), beta_r = (L/R) eps n sqrt m."""
-    found, wanted = [], []
+    planned, wanted = [], []
     for users, samples, dimension, eps in ((10**6, 9, 16, 1.0), (10**7, 100, 2, 0.25)):
         told, algorithm = plain(dimension, samples, eps), SmoothedERM()
         values = {"n": users, "m": samples, "d": dimension, "epsilon": eps, "L": 1.0, "D": 1.0}
-        found += [algorithm.smoothing_radius(told, users), algorithm.smoothness(told, users)]
+        planned += [algorithm.smoothing_radius(told, users), algorithm.smoothness(told, users)]
         smooth = stated("user_level/proc-smoothed-alg-3", **{k: v for k, v in values.items() if k != "d"})
         wanted += [stated("user_level/thm-d3@derived", **values), smooth]
-    return agree(found, wanted, "L r and beta_r")
+    return agree(planned, wanted, "L r and beta_r")
 
 
 AS_GENERAL = ("user_level/lem-d2", "user_level/thm-3-2", "user_level/thm-c3", "user_level/thm-c3@derived")

@@ -418,7 +418,7 @@ def accelerated(algorithm: PhasedERM, curvature: float, **at: Any) -> Instance:
 def accelerating(one: Instance) -> list[Accelerating]:
     """The phases of Algorithm 3, of all rounds: whole batches or distinct users, no gradient is an outlier."""
     work: SignBowl = one.work.each
-    found = []
+    stretches = []
     for phase in phases(one):
         for batches in phase.inner.phases if isinstance(phase, Round) else (phase,):
             assert isinstance(batches, Batches)
@@ -431,8 +431,8 @@ def accelerating(one: Instance) -> list[Accelerating]:
             # A gradient takes each shift of the smoothing to its point.
             shifts = (work.curvature * batches.shift) ** 2 * d / (d + 2) / records
             noise = d * batches.sigma**2 + drawn + shifts
-            found.append(Accelerating([(s.steps, s.upsilon) for s in plan], batches.weight, noise, sampling))
-    return found
+            stretches.append(Accelerating([(s.steps, s.upsilon) for s in plan], batches.weight, noise, sampling))
+    return stretches
 
 
 BY_MOMENTS = Wide(accelerating)

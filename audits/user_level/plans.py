@@ -297,11 +297,11 @@ def movement_claimed(algorithm: PhasedSGD, told: Problem, n: int, chance: float)
         left += [row.moves, row.failure]
         right += [4 * row.tau * (2 + changed) / kept, below + 2 * chance]
     for C in range(12, 120, 3):
-        found = certified_movement(
+        movement = certified_movement(
             C, diameter=1.0, reach=5.0, shortfall=0.25, passing=0.01, chance=1e-3, doubled=True
         )  # fmt: skip
         kept, changed = _kept_and_changed(C, 0.55, 1e-3)
-        left += [found.sensitivity, found.failure]
+        left += [movement.sensitivity, movement.failure]
         right += [(2 + changed) / kept, 0.01 + 2e-3] if kept else [5.0, 0.0]
     return agree(left, right, "movements, and the chances that they are exceeded, of the laws of the coins")
 

@@ -446,8 +446,8 @@ def one_pass_at_most(context: Context) -> Verdict:
     """Counted in a run of all floor(log2 n) phases (reduced noise)."""
     work = linear(3, 4)
     algorithm = PhasedSGD(**PhasedSGD.readings["dialled"])
-    found, _ = counted(algorithm, work, problem(work), 600, context.seed)
-    return with_budget(runtime.verdict(found, 600.0 * 4, series=REDUCED), algorithm, problem(work), 600)
+    gradients, _ = counted(algorithm, work, problem(work), 600, context.seed)
+    return with_budget(runtime.verdict(gradients, 600.0 * 4, series=REDUCED), algorithm, problem(work), 600)
 
 
 @check("user_level/thm-2-1@derived", kind="symbolic")

@@ -89,9 +89,9 @@ def account_of_algorithm_3(context: Context, *, size: str) -> Verdict:
 def counted_gradients_of_algorithm_3(context: Context, *, H: float, n: int) -> Verdict:
     """Gradients of a run, sample by sample, are sum T_i K_i m (reduced noise)."""
     work = WORKLOADS["huber"](3, 4) if H == 1.0 else huber(3, 4, 1 / (H * math.sqrt(3)))
-    found, planned = counted(REDUCED_3, work, problem(work), n, context.seed)
+    gradients, planned = counted(REDUCED_3, work, problem(work), n, context.seed)
     rows = REDUCED_3.schedule(problem(work), n).phases
-    verdict = agree([found, planned], [planned, sum(row.steps * row.batch * 4 for row in rows)], "gradients")
+    verdict = agree([gradients, planned], [planned, sum(row.steps * row.batch * 4 for row in rows)], "gradients")
     return with_budget(verdict, REDUCED_3, problem(work), n)
 
 

@@ -68,7 +68,7 @@ def users_needed_are_logarithmic(context: Context) -> Verdict:
     x = sp.Symbol("x", positive=True)  # log2 n
     log = sp.Symbol("ell", positive=True)  # log(20nmd e^epsilon/delta)
     order = order_of("user_level/claim-3-4")
-    (inner,) = [found for found in order.atoms(sp.log) if found != sp.log(n)]
+    (inner,) = [atom for atom in order.atoms(sp.log) if atom != sp.log(n)]
     order = order.subs(inner, log).subs(sp.log(n), x * sp.log(2))
     left = sp.simplify((100 * sp.E * (1 + x) * log / epsilon - 200 * sp.E / sp.log(2) * order) * epsilon / log)
     if left.free_symbols != {x}:
@@ -182,11 +182,11 @@ def risk_of_the_restarts(context: Context, *, n: int) -> Verdict:
 def counted_gradients_of_the_restarts(context: Context) -> Verdict:
     """Gradients of all rounds, sample by sample, on at most n users (reduced noise)."""
     work, n = quadratic(3, 4), 1000
-    found, planned = counted(META, work, problem(work), n, context.seed)
+    gradients, planned = counted(META, work, problem(work), n, context.seed)
     rounds = META.schedule(problem(work), n).phases
     if rounds[-1].start + rounds[-1].users > n:
         return differs("the rounds want more users than there are", "counted")
-    return with_budget(agree([found], [planned], "gradients"), META, problem(work), n)
+    return with_budget(agree([gradients], [planned], "gradients"), META, problem(work), n)
 
 
 @check("user_level/proc-strongly-convex-meta@derived", kind="accuracy")

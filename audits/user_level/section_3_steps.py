@@ -116,15 +116,15 @@ def _halted(algorithm: MinibatchSGD, gradients: Array, trials: int, context: Con
     told = problem(work)
     schedule = algorithm.schedule(told, len(gradients))
     steps = schedule.phases[0].steps
-    found = []
+    halts = []
     for number, start in enumerate(range(0, trials, 5000)):
         size = min(5000, trials - start)
         run: Run[Any] = Run(schedule, size, context.rng(number))
         algorithm.execute(run, work, Fixed(_users(gradients, 1, 1)), np.zeros((1, 1)))
         bits = np.concatenate([e.output for e in run.transcript.entries if e.name == "bit"], axis=1)
         ended = (bits == 0).any(axis=1)
-        found.append(np.where(ended, (bits == 0).argmax(axis=1), steps))
-    return np.concatenate(found)
+        halts.append(np.where(ended, (bits == 0).argmax(axis=1), steps))
+    return np.concatenate(halts)
 
 
 def near_frequency(wins: int, trials: int, chance: float, margin: float, share: float, event: str) -> Verdict:
@@ -204,10 +204,10 @@ def counted_gradients_of_algorithm_2(context: Context, *, K: int) -> Verdict:
     """T K m gradients, sample by sample (reduced noise)."""
     work = linear(3, 4)
     algorithm = MinibatchSGD(steps=9, K=K, tau_=2.0, **REDUCED_DIALS)
-    found, planned = counted(algorithm, work, problem(work), 100, context.seed)
+    gradients, planned = counted(algorithm, work, problem(work), 100, context.seed)
     if planned != 9 * K * 4:
         return differs(f"the schedule says {planned} gradients, T K m is {9 * K * 4}", "counted")
-    return with_budget(agree([found], [planned], "gradients of a run"), algorithm, problem(work), 100)
+    return with_budget(agree([gradients], [planned], "gradients of a run"), algorithm, problem(work), 100)
 
 
 CLUSTERS = (17746, 2253)

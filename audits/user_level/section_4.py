@@ -140,8 +140,8 @@ def account_of_the_smoothed_algorithm(context: Context, *, size: str) -> Verdict
 def counted_gradients_of_the_smoothed_algorithm(context: Context) -> Verdict:
     """The same for the smoothed version on the absolute loss (reduced noise)."""
     work = huber(2, 4, 0.0)
-    found, planned = counted(REDUCED_4, work, problem(work), 100, context.seed)
-    return with_budget(agree([found], [planned], "gradients"), REDUCED_4, problem(work), 100)
+    gradients, planned = counted(REDUCED_4, work, problem(work), 100, context.seed)
+    return with_budget(agree([gradients], [planned], "gradients"), REDUCED_4, problem(work), 100)
 
 
 @check("user_level/proc-smoothed-alg-3", kind="risk")

@@ -439,9 +439,9 @@ def lem_a8(N: int, M: int, epsilon: Rational, delta: Rational) -> Violation:
             return mp.log(total) - amplified
 
         place = findroot(log_ratio, (mpf(0), 60 * deviation), solver="anderson")
-        found = sum(w * _above(place - k, deviation) for k, w in enumerate(chance))
-        found -= mp.exp(amplified) * _above(place, deviation)
-        return _violation("lem-a8@literal", "delta after subsampling <= delta M/N", dlt * draws / users, found)
+        attained = sum(w * _above(place - k, deviation) for k, w in enumerate(chance))
+        attained -= mp.exp(amplified) * _above(place, deviation)
+        return _violation("lem-a8@literal", "delta after subsampling <= delta M/N", dlt * draws / users, attained)
 
 
 def thm_a11(c: Rational, gamma: Rational) -> Violation:
@@ -449,8 +449,8 @@ def thm_a11(c: Rational, gamma: Rational) -> Violation:
     with workdps(DIGITS):
         factor, fails = real(exact("c", c)), real(exact("gamma", gamma, below=1))
         threshold = factor * mp.sqrt(mp.log(1 / fails) / (2 * mp.log(2)))
-        found = mpf(1) if threshold <= 1 else mpf(0)
-        return _violation("thm-a11@literal", "P(|X| >= c zeta sqrt(log(1/gamma))) <= gamma", fails, found)
+        probability = mpf(1) if threshold <= 1 else mpf(0)
+        return _violation("thm-a11@literal", "P(|X| >= c zeta sqrt(log(1/gamma))) <= gamma", fails, probability)
 
 
 def lem_b4(p: Rational) -> Violation:

@@ -330,7 +330,7 @@ def account(
     assumed = tuple(label for label in wanted if assuming == "all" or label in assuming)
     known: dict[Part, Part] = {}
     unique: dict[object, int] = {}
-    found: list[Stretch] = []
+    distinct: list[Stretch] = []
     alike: list[int] = []
     for start, stop, active in _stretches(schedule.releases):
         parts = tuple(known.setdefault(part, part) for part in _parts(active, assumed))
@@ -340,13 +340,13 @@ def account(
             continue
         # Equal parts are one object by now, so that runs of one are told without looking into them.
         runs = tuple((part, sum(1 for _ in same)) for part, same in groupby(map(id, parts)))
-        place = unique.setdefault((runs, failure), len(found))
-        if place == len(found):
+        place = unique.setdefault((runs, failure), len(distinct))
+        if place == len(distinct):
             names = tuple(dict.fromkeys(release.name for release, _ in active))
-            found.append(Stretch(start, stop, names, parts, failure))
+            distinct.append(Stretch(start, stop, names, parts, failure))
             alike.append(0)
         alike[place] += 1
-    stretches = tuple(replace(stretch, alike=number) for stretch, number in zip(found, alike, strict=True))
+    stretches = tuple(replace(stretch, alike=number) for stretch, number in zip(distinct, alike, strict=True))
     return Account(tuple(schedule.releases), stretches, schedule.claimed, assumed)
 
 

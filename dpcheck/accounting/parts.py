@@ -265,8 +265,8 @@ class Sampled:
         known = [law_pair(self.law, k * self.sensitivity) for k in times]
         if not self._theorem or self.rate <= 0:
             return None
-        found = tuple(LossCells.of(*pair) for pair in known if pair is not None)
-        return (tuple(chances / self.rate), found) if len(found) == len(known) else None
+        dominating = tuple(LossCells.of(*pair) for pair in known if pair is not None)
+        return (tuple(chances / self.rate), dominating) if len(dominating) == len(known) else None
 
     def renyi(self, alpha: float) -> float:
         times, chances, _ = self._draws

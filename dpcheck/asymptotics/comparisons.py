@@ -257,9 +257,9 @@ def _term(monomial: Order, order: Order, regime: Regime, symbols: frozenset[sp.S
     space = regime.space(symbols)
     evaluator, exponents, polyhedra = Evaluator(space), None, dict[tuple[Affine, ...], None]()
     for pairs in _ways_to_dominate(monomial, max_of_min(order)):
-        found = ExponentSearch(evaluator, pairs, inclusive=True).run()
-        if isinstance(found, tuple):
-            exponents = exponents or dict(zip(space.names, found, strict=True))
+        conclusion = ExponentSearch(evaluator, pairs, inclusive=True).run()
+        if isinstance(conclusion, tuple):
+            exponents = exponents or dict(zip(space.names, conclusion, strict=True))
             forms = [evaluator.powers(x).form - evaluator.powers(y).form for x, y in pairs]
             polyhedra[_irredundant(forms, space)] = None
     both = (_question(order, monomial, regime).at({}), _question(monomial, order, regime).at({}))

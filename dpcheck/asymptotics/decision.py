@@ -312,10 +312,10 @@ class Question:
         space, trees = self.space(values), []
         evaluator = Evaluator(space)
         for pairs in self.pairs(values):
-            found = ExponentSearch(evaluator, pairs, inclusive=self.inclusive).run()
-            if isinstance(found, tuple):
-                return self._ray(evaluator, found, values)
-            trees.append(found)
+            conclusion = ExponentSearch(evaluator, pairs, inclusive=self.inclusive).run()
+            if isinstance(conclusion, tuple):
+                return self._ray(evaluator, conclusion, values)
+            trees.append(conclusion)
         return Dominance(tuple(trees), self.inclusive)
 
     def _ray(self, evaluator: Evaluator, point: Point, values: Mapping[sp.Symbol, sp.Expr]) -> Ray:

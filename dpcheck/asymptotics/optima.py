@@ -100,10 +100,10 @@ def _weights(
     solution = sp.linsolve((matrix, right), *unknowns)
     if solution is sp.S.EmptySet:
         return None
-    (found,) = solution
-    if any(w.has(*unknowns) for w in found):
+    (unique,) = solution
+    if any(w.has(*unknowns) for w in unique):
         return None
-    weights = [sp.cancel(sp.together(w)) for w in found]
+    weights = [sp.cancel(sp.together(w)) for w in unique]
     signs = [constant_sign(w, ranges) for w in weights]
     if None in signs:
         raise InvalidInput(f"which terms balance depends on a parameter ({weights}); substitute it")

@@ -147,13 +147,13 @@ def _certified(
     result = audit(*what, score=score, failure_probability=blank.failure_probability, **options)
     if result.dependence:
         return replace(blank, detail=f"nothing certified, for trials are not independent: {result.dependence}")
-    found = result.outcome.value == "refuted"
+    refuted = result.outcome.value == "refuted"
     bound = f"certified ε ≥ {math.floor(100 * result.epsilon_lower) / 100:.2f} from {blank.detail}"
     where = f" at δ = {result.delta:.3g}" if result.delta else ""
-    seen = f"; {result.event}" if found else ""
+    seen = f"; {result.event}" if refuted else ""
     return replace(
         blank,
-        found=found,
+        found=refuted,
         detail=f"{bound}{where}{seen}",
         epsilon_lower=result.epsilon_lower,
         witness=result.witness,

@@ -142,16 +142,16 @@ def audit(
         shares = {name: share * failure_probability for name, share in spending.split(claim, mode).items()}
         plan = plans.learn(runner, held, samples, claim, shares["bound"], score, seed)
         premise = _premise(plan, seed, failure_probability)
-        found = plans.count(runner, held, plan, samples, claim, shares["bound"], premise, seed)
+        counted = plans.count(runner, held, plan, samples, claim, shares["bound"], premise, seed)
         premise.check()
         premise.broken = premise.broken or runner.elsewhere()
         return _conclude(
             runner,
-            found.plan,
-            found.stages,
-            found.counts,
+            counted.plan,
+            counted.stages,
+            counted.counts,
             # Its tests were fixed before anything was counted.
-            measure_curve(plan.cells, found.first, shares["band"]),
+            measure_curve(plan.cells, counted.first, shares["band"]),
             claim,
             failure_probability,
             premise=premise,

@@ -180,13 +180,13 @@ class _Densities:
     def _crossings(self, epsilon: float, low: float, high: float) -> list[float]:
         grid = np.linspace(low, high, 9)
         values = [self.log_ratio(float(x)) - epsilon for x in grid]
-        found = []
+        crossings = []
         for left, right, a, b in zip(grid, grid[1:], values, values[1:], strict=False):
             if a * b < 0:
-                found.append(
+                crossings.append(
                     float(scipy.optimize.brentq(lambda x: self.log_ratio(x) - epsilon, left, right, xtol=1e-14))
                 )
-        return found
+        return crossings
 
     def epsilon(self, delta: float) -> float:
         if delta == 0:

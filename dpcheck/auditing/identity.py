@@ -49,8 +49,8 @@ def check_same(stored: Any, now: Mapping[str, str], name: str) -> None:
     if not changed:
         return
     said = {"source": f"the source of {name} was changed", "pair": "the pair has other values"}
-    found = [said.get(p, f"the {p} was {_short(stored[p])}, now it is {_short(now[p])}") for p in changed]
-    raise InvalidInput(f"the state to resume belongs to another audit: {'; '.join(found)}; start anew")
+    differences = [said.get(p, f"the {p} was {_short(stored[p])}, now it is {_short(now[p])}") for p in changed]
+    raise InvalidInput(f"the state to resume belongs to another audit: {'; '.join(differences)}; start anew")
 
 
 def _score_name(score: Any) -> str:

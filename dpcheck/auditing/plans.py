@@ -260,14 +260,14 @@ def _fit(score: scores.Score, p: Outputs, q: Outputs, rng: np.random.Generator) 
         return first, first(p2), first(q2)
     # The average of the scorers is used, of which each met outputs that had not taught it.
     folds = FOLDS if len(p) <= CROSSED else 2
-    scorers, found = [], (np.empty(len(p)), np.empty(len(q)))
+    scorers, scored = [], (np.empty(len(p)), np.empty(len(q)))
     for fold in range(folds):
         out = [np.arange(len(side)) % folds == fold for side in (p, q)]
         scorer = score.fit(_part(p, ~out[0]), _part(q, ~out[1]), rng)
-        for values, side, met in zip(found, (p, q), out, strict=True):
+        for values, side, met in zip(scored, (p, q), out, strict=True):
             values[met] = scorer(_part(side, met))
         scorers.append(scorer)
-    return lambda outputs: np.mean([scorer(outputs) for scorer in scorers], axis=0), *found
+    return lambda outputs: np.mean([scorer(outputs) for scorer in scorers], axis=0), *scored
 
 
 RELEARNED = 100_000

@@ -200,15 +200,15 @@ class Premise:
         if self.broken or not self.told:
             return self.broken
         alpha = self.failure_probability / (self.told * (self.told + 1) if anytime else 1)
-        found: list[Test] = []
+        evidence: list[Test] = []
         if len(self.events):
             # What says most about the cause comes first: it is told where several are beyond doubt.
-            found.append(_between(self.sides, seeds.stream(self.seed, "audit", "premise", self.told)))
-        found += [_rows(seen.rows) for seen in self.sides]
+            evidence.append(_between(self.sides, seeds.stream(self.seed, "audit", "premise", self.told)))
+        evidence += [_rows(seen.rows) for seen in self.sides]
         if len(self.events):
-            found += [test for seen in self.sides for test in _within(seen)]
-        tests = sum(len(p) for p, _ in found)
-        p, said = min(((float(np.min(p)), text) for p, text in found), key=lambda one: one[0])
+            evidence += [test for seen in self.sides for test in _within(seen)]
+        tests = sum(len(p) for p, _ in evidence)
+        p, said = min(((float(np.min(p)), text) for p, text in evidence), key=lambda one: one[0])
         if p * tests <= alpha:
             self.broken = f"{said} (p = {max(p * tests, 1e-300):.1g} under independence)"
         return self.broken

@@ -119,10 +119,10 @@ class Runner:
             for side in (0, 1):
                 counts[side].append(sides.count(side))
         one, two = (
-            DrawnOutputs(self._encoded(gathered(found), len(found), side), counts[side], [False] * len(sizes))
-            if found
+            DrawnOutputs(self._encoded(gathered(outputs), len(outputs), side), counts[side], [False] * len(sizes))
+            if outputs
             else None
-            for side, found in enumerate(results)
+            for side, outputs in enumerate(results)
         )
         return one, two
 

@@ -306,12 +306,12 @@ def _beyond_lines(width: int, rows: int) -> list[Score]:
     """Families that there are outputs enough to teach."""
     from dpcheck.auditing.families import MOST_PAIRED, Additive, Flexible, Pairs, Quadratic
 
-    found: list[Score] = [Quadratic(), Additive()]
+    families: list[Score] = [Quadratic(), Additive()]
     if width <= MOST_PAIRED:
-        found.append(Pairs())
+        families.append(Pairs())
     if rows >= OUTPUTS_A_COMPONENT * width:
-        found.append(Additive(components=True))
-    return [*found, Flexible("kernel")] if rows >= ROWS_OF_ANY_SHAPE else found
+        families.append(Additive(components=True))
+    return [*families, Flexible("kernel")] if rows >= ROWS_OF_ANY_SHAPE else families
 
 
 OUTPUTS_A_COMPONENT, ROWS_OF_ANY_SHAPE = 50, 1_000

@@ -251,7 +251,7 @@ class _Pool:
             self._seconds += time.perf_counter() - begun
 
     def _run(self, pieces: Sequence[_Piece], begun: float) -> list[Any]:
-        waiting, found = deque(pieces), dict[int, Any]()
+        waiting, answered = deque(pieces), dict[int, Any]()
         died: Counter[int] = Counter()
         failed: dict[int, BaseException] = {}
         with selectors.DefaultSelector() as ready:
@@ -276,7 +276,7 @@ class _Pool:
                             if isinstance(answer, _Raised):
                                 failed[piece.number] = answer.error()
                             else:
-                                found[piece.number] = answer
+                                answered[piece.number] = answer
                                 self._runs += piece.trials
                         if self._told is not None:
                             self._told(self._runs, self._seconds + time.perf_counter() - begun)
@@ -287,7 +287,7 @@ class _Pool:
         if failed:
             first = failed[min(failed)]
             raise first from first.__cause__
-        return [found[piece.number] for piece in pieces]
+        return [answered[piece.number] for piece in pieces]
 
     def _next_pieces(
         self, worker: _Worker, waiting: deque[_Piece], died: Counter[int], ready: selectors.BaseSelector

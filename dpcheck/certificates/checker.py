@@ -49,14 +49,14 @@ class Form(dict):
 
     def pivots(self, indices):
         """Those of exact elimination, the last unknown first: none is negative, and a zero has a row of zeros."""
-        found, left = [], dict(self)
+        pivots, left = [], dict(self)
         for i in reversed(indices):
             row = {j: c / 2 for j in indices if j < i and (c := left.get((j, i)))}
-            found.append(pivot := left.get((i, i), Fraction(0)))
+            pivots.append(pivot := left.get((i, i), Fraction(0)))
             require(pivot > 0 or (pivot == 0 and not row), "the matrix is not positive semidefinite")
             for (j, a), (k, b) in combinations_with_replacement(row.items(), 2):
                 left[j, k] = left.get((j, k), 0) - a * b / pivot * (1 if j == k else 2)
-        return found
+        return pivots
 
     def at(self, given):
         """A number where vectors (a value is one of length one) are given; the shorter of two ends in zeros."""
@@ -170,8 +170,8 @@ def check(certificate):
             require((y := rational(text)) > 0 and re.fullmatch("0|[1-9][0-9]*", number), "not a positive multiplier")
             form += run.rows[int(number)] * y
         require(run.free.isdisjoint(i for key in form for i in key), "the multipliers do not cancel the values")
-        found = form.pivots([i for i in range(run.size) if i not in run.free])
-        require(found == [*map(rational, certificate["pivots"])], "the pivots are others")
+        pivots = form.pivots([i for i in range(run.size) if i not in run.free])
+        require(pivots == [*map(rational, certificate["pivots"])], "the pivots are others")
     if "attained" in certificate:
         given = {int(i): [*map(rational, row)] for i, row in certificate["vectors"].items()}
         require(not any(f.any or (f.mu and f.L is not None) for f in run.classes), "these rows do not make a function")
@@ -186,10 +186,10 @@ def main(paths):
     for path in paths:
         try:
             with open(path, encoding="utf-8") as file:  # what is longer than a mebibyte is no document
-                found = [(check(each), each) for each in json.loads(file.read(2**20))["certificates"]]
+                checked = [(check(each), each) for each in json.loads(file.read(2**20))["certificates"]]
         except Exception as error:  # whatever is amiss, nothing is proved
             return print(f"{path}: REJECTED: {type(error).__name__}: {error}") or 1
-        for (bound, attained), certificate in found:
+        for (bound, attained), certificate in checked:
             lines = "\n    ".join([str(certificate["parameters"]), *certificate["problem"]])
             print(f"{path}: proved of every function\n    {lines}\n  is at most {bound}; of some it is {attained}")
     return 0 if paths else 2

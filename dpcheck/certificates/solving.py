@@ -251,9 +251,9 @@ def prove(problem: Sequence[str], parameters: Parameters, target: Fraction | Non
     dual = Dual.of(problem, parameters)
     optimum, multipliers, _ = dual.solved()
     best: DualProof | None = None
-    for found in _rounded(dual, optimum, multipliers, target):
-        if found is not None and (best is None or found.bound < best.bound):
-            best = found
+    for proof in _rounded(dual, optimum, multipliers, target):
+        if proof is not None and (best is None or proof.bound < best.bound):
+            best = proof
         near = best is not None and best.bound <= optimum + CLOSE * max(1.0, abs(optimum))
         if best is not None and near and (target is None or best.bound <= target):
             break

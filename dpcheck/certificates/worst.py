@@ -45,13 +45,13 @@ def worst(problem: Sequence[str], parameters: Parameters, least: Fraction | None
 
 def _vectors(dual: Dual) -> Vectors:
     """The rounded factor of the Gram matrix, and the values."""
-    found = dual.solved()[2]
+    solution = dual.solved()[2]
     size, corner = len(dual.inner), len(dual.keys)
     start = corner + len(dual.run.rows) + 1
     gram = np.zeros((size, size))
     for j in range(size):
         for i in range(j + 1):
-            entry = found[start + j * (j + 1) // 2 + i] / (1.0 if i == j else np.sqrt(2.0))
+            entry = solution[start + j * (j + 1) // 2 + i] / (1.0 if i == j else np.sqrt(2.0))
             gram[i, j] = gram[j, i] = entry
     values, vectors = np.linalg.eigh(gram[1:, 1:] / gram[0, 0])
     kept = values > 1e-9 * values.max(initial=0.0)
@@ -59,7 +59,7 @@ def _vectors(dual: Dual) -> Vectors:
     given: Vectors = {i: [Fraction(0)] for i in range(1, dual.run.size)}
     for name, row in zip(dual.inner[1:], factor, strict=True):
         given[name] = [Fraction(round(v * GRAIN), GRAIN) for v in row]
-    products = {key: -value / gram[0, 0] for key, value in zip(dual.keys, found, strict=False)}
+    products = {key: -value / gram[0, 0] for key, value in zip(dual.keys, solution, strict=False)}
     for i in sorted({i for key in dual.keys for i in key} - set(dual.inner)):
         given[i] = [Fraction(round(products.get((0, i), 0.0) * GRAIN), GRAIN)]
     return given

@@ -190,10 +190,10 @@ def audit_command(
             rest["chunk"] = CHUNK if workers is None else SLOW_CHUNK
             result = audit(inside, pair[0], pair[1], claim, **options, **rest)
             watch.finish(result)
-    found = None
+    smallest = None
     if shrunk and result.outcome.value == "refuted":
         asks = {"halts": halts, "adjacency": rest["adjacency"], "fixed_size": fixed_size, "seed": seed}
-        found = _shrunk(run, result, workers, trials=trials, **asks)
+        smallest = _shrunk(run, result, workers, trials=trials, **asks)
     told: Callable[[str, AuditResult], None] = functools.partial(
         script_of_mechanism,
         reference=reference,
@@ -202,11 +202,11 @@ def audit_command(
         trials=trials,
         per_call=per_call,
         workers=workers,
-        shrunk=found,
+        shrunk=smallest,
     )
-    if keep is not None and Path(keep).suffix == ".npz" and found is None:
+    if keep is not None and Path(keep).suffix == ".npz" and smallest is None:
         told = functools.partial(script_of_outputs, files=(keep,), ordered=True)
-    _finish(result, kept, must_detect, as_json, script, told, found)
+    _finish(result, kept, must_detect, as_json, script, told, smallest)
 
 
 def _shrunk(run: Any, result: AuditResult, workers: int | None, **options: Any) -> Shrunk | None:

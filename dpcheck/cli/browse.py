@@ -128,18 +128,18 @@ def list_command(
         if wanted and (outcome is None or outcome in words):
             rows.append((claim, words, checks))
     if as_json:
-        echo_json([_list_row(catalogue, claim, found, checks, results) for claim, found, checks in rows])
+        echo_json([_list_row(catalogue, claim, outcomes, checks, results) for claim, outcomes, checks in rows])
     else:
         stale = {check for check, chosen in results.items() if chosen.stale}
         shown = [
             (
                 c.label,
                 c.kind,
-                in_words(found) + "*" * bool(stale & {check.id for check in checks}),
+                in_words(outcomes) + "*" * bool(stale & {check.id for check in checks}),
                 grade_of(c, results),
                 c.title,
             )
-            for c, found, checks in rows
+            for c, outcomes, checks in rows
         ]
         table(shown, ("label", "kind", "outcome", "grade", "title"))
         listed = {check.id for _, _, checks in rows for check in checks}  # once, though several labels may share it

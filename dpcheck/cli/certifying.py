@@ -114,9 +114,9 @@ def _found(label: str, catalogue: Catalogue, folder: Path) -> list[dict[str, Any
     documents, seconds = [], []
     for instance in certificates.instances(label):
         start = time.process_time()
-        found = certificates.certify(claim, instance)
+        document = certificates.certify(claim, instance)
         seconds.append(time.process_time() - start)
-        documents.append(certificates.better(found, earlier.get(instance.name)))
+        documents.append(certificates.better(document, earlier.get(instance.name)))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(certificates.written(label, documents), encoding="utf-8")
     _keep_times(

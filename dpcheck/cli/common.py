@@ -173,11 +173,11 @@ def catalogue_of(root: str | None, paths: Iterable[str] = (), *, with_mutants: b
     """
     from dpcheck.engine import catalogue
 
-    found = catalogue.load(root, paths=list(paths), with_mutants=with_mutants)
-    complain_of(found)
+    loaded = catalogue.load(root, paths=list(paths), with_mutants=with_mutants)
+    complain_of(loaded)
     if context := click.get_current_context(silent=True):
-        context.with_resource(catalogue.in_force(found))
-    return found
+        context.with_resource(catalogue.in_force(loaded))
+    return loaded
 
 
 def lazily(root: str | None) -> Catalogue:

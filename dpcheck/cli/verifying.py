@@ -89,12 +89,12 @@ class _Claims:
         from dpcheck.engine import hypotheses, layout
 
         try:
-            found = self._layout = self._layout or layout.find(self._root)
+            project = self._layout = self._layout or layout.find(self._root)
             if label not in self._known:
-                self._known[label] = hypotheses.of_label(found, label, list(self.own.folders))
+                self._known[label] = hypotheses.of_label(project, label, list(self.own.folders))
         except CollectionError as error:
             return None, str(error)
-        return self._known[label], f"there is no claim {label} in {found.root}"
+        return self._known[label], f"there is no claim {label} in {project.root}"
 
 
 def _rows(path: str, child: Isolated, claims: _Claims, second: bool) -> list[dict[str, Any]]:
@@ -157,11 +157,11 @@ def _check_readable(certificates: Any) -> None:
                 raise InvalidInput(f"certificate {number}: `{part}` should be {should}, and is {said}")
 
 
-def _confirmed(document: Any, found: Sequence[Certified]) -> list[str]:
+def _confirmed(document: Any, certified: Sequence[Certified]) -> list[str]:
     """Raises `WitnessRejected` where the second checker comes to something else."""
     from dpcheck.certificates.second import confirm
 
-    pairs = zip(document["certificates"], found, strict=True)
+    pairs = zip(document["certificates"], certified, strict=True)
     return [confirm(certificate, one.bound, one.attained) for certificate, one in pairs]
 
 
@@ -203,7 +203,7 @@ def _row(path: str, child: Isolated, claims: _Claims) -> dict[str, Any]:
         return {"witness": path, "outcome": "rejected", "verified": False, "reason": str(error)}
     except InvalidInput as error:
         return {"witness": path, "outcome": "unreadable", "verified": False, "reason": str(error)}
-    claimed, found = (mpmath.nstr(value, 12) for value in (violation.claimed, violation.found))
+    claimed, measured = (mpmath.nstr(value, 12) for value in (violation.claimed, violation.found))
     return {
         "witness": path,
         "outcome": "attested" if violation.testimony else "verified",
@@ -211,7 +211,7 @@ def _row(path: str, child: Isolated, claims: _Claims) -> dict[str, Any]:
         "label": violation.label,
         "statement": violation.statement,
         "claimed": claimed,
-        "found": found,
+        "found": measured,
         "kind": witness.kind,
         "note": plain(witness.note),
         "testimony": violation.testimony,

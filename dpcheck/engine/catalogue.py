@@ -1,453 +1,45 @@
-"""Everything that a root holds, by label: papers, claims, checks, algorithms, and where each of them stands."""
+"""The front door: claims, derivations and algorithms by label, from the catalogue in force or that of the directory."""
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextvars import ContextVar
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from dpcheck.engine import certified_checks, collect, filling, homes, layout, names, own, papers, shipped, sources
+from dpcheck.engine import collect, layout
 from dpcheck.engine.algorithms import algorithm, algorithms
-from dpcheck.engine.collect import ContentFile
-from dpcheck.engine.executions import Executions
-from dpcheck.engine.kept import Kept
-from dpcheck.engine.own import Own
-from dpcheck.engine.shelf import ABOUT, near
-from dpcheck.engine.shelves import Quotes, Shelves
-from dpcheck.engine.sources import Snapshot
-from dpcheck.errors import CollectionError, DpcheckError, InvalidInput, UnknownLabel
-from dpcheck.labels import LABEL, split_label
+from dpcheck.engine.collection import Catalogue
+from dpcheck.engine.fetching import lazily
+from dpcheck.engine.loading import in_force, load, load_from, now_in_force
+from dpcheck.errors import UnknownLabel
 
 if TYPE_CHECKING:
-    from dpcheck.checks import Check, Unchecked
-    from dpcheck.claims import Claim, Paper
-    from dpcheck.derivations import Derivation, ExecutedDerivation, Finding, Underived
-    from dpcheck.engine.cards import TranscriptCard
-    from dpcheck.interfaces import Algorithm
-    from dpcheck.mutants import Mutant, Seeded
-    from dpcheck.panels import Contest, Panel, Size
-    from dpcheck.unmeasured import Unmeasured
-
-__all__ = ["Catalogue", "algorithm", "algorithms", "claim", "claims", "current", "derived", "in_force", "load"]
-
-_IN_FORCE: ContextVar[Catalogue | None] = ContextVar("catalogue in force", default=None)
-
-
-@dataclass
-class Catalogue(Shelves["Claim", "Check"]):
-    """One collection; `load` makes it of everything, `dpcheck.engine.fetching` of what is asked for.
-
-    Attributes:
-        papers, claims, checks, unchecked, unmeasured, mutants, seeded: by key, label, id, label, id, name, id.
-        derivations, underived, findings: by label; panels, contests, sizes: by key.
-        files: check id -> the content file that defines it.
-        own: papers of one's own, with their algorithms; guests: keys of those that are known only because they are
-            installed, which nothing runs or reports unless it is named.
-        kept: what earlier commands found out of the same sources.
-    """
-
-    papers: dict[str, Paper] = field(default_factory=dict)
-    unchecked: dict[str, Unchecked] = field(default_factory=dict)
-    unmeasured: dict[str, Unmeasured] = field(default_factory=dict)
-    mutants: dict[str, Mutant] = field(default_factory=dict)
-    seeded: dict[str, Seeded] = field(default_factory=dict)
-    derivations: dict[str, Derivation] = field(default_factory=dict)
-    underived: dict[str, Underived] = field(default_factory=dict)
-    findings: dict[str, Finding] = field(default_factory=dict)
-    panels: dict[str, Panel] = field(default_factory=dict)
-    contests: dict[str, Contest] = field(default_factory=dict)
-    sizes: dict[str, Size] = field(default_factory=dict)
-    files: dict[str, ContentFile] = field(default_factory=dict)
-    own: Own = field(default_factory=Own)
-    guests: set[str] = field(default_factory=set)
-    kept: Kept | None = None
-    _borrowed: set[str] = field(default_factory=set)
-    executions: Executions = field(default_factory=Executions)
-    _deriving: dict[str, list[Path]] = field(default_factory=dict)
-    """Statement -> the files of its derivations, of those that were asked for."""
-    _order: dict[Path, int] = field(default_factory=dict)
-
-    # -- what is asked of it ------------------------------------------------------------------------------------
-
-    def claim(self, label: str) -> Claim:
-        if label not in self.claims:
-            raise UnknownLabel(label, self.claims)
-        return self.claims[label]
-
-    def transcript(self, label: str) -> ExecutedDerivation | None:
-        """The executed derivation of a statement (of a reading, when the label names one that has its own), if any."""
-        first = self._first(label)
-        return None if first is None else self.executions.of(first, self)
-
-    def card(self, label: str) -> TranscriptCard | None:
-        """That derivation as it is shown, if any: executed before, under the same sources, or now."""
-        first = self._first(label)
-        return None if first is None else self.executions.card(first, self)
-
-    def _first(self, label: str) -> Derivation | None:
-        first = next(iter(self.derivations_of(label)), None)
-        if first is None or not all(name in self.claims for name in first.labels):
-            return None  # a derivation of nothing is among the errors
-        return first
-
-    def derivations_of(self, label: str) -> list[Derivation]:
-        """Those that conclude a reading, else those of the printed one, else those of any reading of its statement."""
-        statement = label.partition("@")[0]
-        found = [self.derivations[label]] if label in self.derivations else []
-        known = near(self.derivations, label)
-        found += [d for d in known if label in d.labels and d not in found]
-        found += [d for d in known if statement in d.labels and d not in found]
-        return found or [d for d in known if d.label.partition("@")[0] == statement]
-
-    def derived(self, label: str) -> list[str]:
-        return [derivation.label for derivation in self.derivations_of(label)]
-
-    def knows(self, name: str) -> bool:
-        """Whether a name is a paper's key, a label or the id of a check."""
-        return name in self.papers or name in self.claims or name in self.checks
-
-    def select(self, wanted: Sequence[str]) -> list[Check]:
-        """The checks that the arguments of `dpcheck run` name; all but those of guests when there are none.
-
-        A paper's key, a label (with all its readings, unless it names one), a check id, or a file or folder.
-
-        Raises:
-            UnknownLabel: an argument names nothing here.
-        """
-        if not wanted:
-            return [check for check in self.checks.values() if check.label.partition("/")[0] not in self.guests]
-        chosen: dict[str, Check] = {}
-        for argument in wanted:
-            found = self._named(argument)
-            if found is None:
-                raise self._unknown(argument)
-            chosen.update((check.id, check) for check in found)
-        return self._sorted(chosen.values())
-
-    def _named(self, argument: str) -> list[Check] | None:
-        if argument in self.checks:
-            return [self.checks[argument]]
-        checks = near(self.checks, argument) if LABEL.fullmatch(argument) else list(self.checks.values())
-        if argument in self.claims or any(argument in c.labels for c in checks):
-            return [c for c in checks if any(x == argument or x.startswith(f"{argument}@") for x in c.labels)]
-        if argument in self.papers:
-            return [c for c in checks if c.label.startswith(f"{argument}/")]
-        path = Path(argument).resolve()
-        if path.exists():
-            return [c for c in checks if self.files[c.id].path.is_relative_to(path)]
-        return None
-
-    def _unknown(self, argument: str) -> DpcheckError:
-        """That an argument names nothing, in words of what it looks like: a path, a check or a label."""
-        label, _, name = argument.partition("::")
-        if name and (of_label := sorted(check.name for check in near(self.checks, label) if check.label == label)):
-            return InvalidInput(f"{label} has no check {name!r}; it has {', '.join(of_label)}")
-        if argument.endswith("/") or argument.count("/") > 1 or argument.endswith(".py"):
-            return InvalidInput(f"{argument!r} is no file, folder or label; `dpcheck list` shows every label")
-        return UnknownLabel(argument, [*self.claims, *self.papers, *self.checks])
-
-    def claims_of(self, statement: str) -> list[Claim]:
-        return near(self.claims, statement)
-
-    def naming(self, names: Iterable[str]) -> list[Claim]:
-        """The claims of the files that speak of these, labels or papers whose statements all count, in their order."""
-        by_name: dict[str, Claim] = {}
-        for name in names:
-            asked = f"{ABOUT}{name.partition('@')[0]}" if "/" in name else f"{name}/"
-            by_name |= {claim.label: claim for claim in near(self.claims, asked)}
-        return sorted(by_name.values(), key=lambda claim: self._order[self._places[claim.label][0]])
-
-    def checks_of(self, label: str) -> list[Check]:
-        return self._sorted(check for check in near(self.checks, label) if label in check.labels)
-
-    def _sorted(self, checks: Iterable[Check]) -> list[Check]:
-        """Checks in the order of their files; those of one file stay as they are."""
-        return sorted(checks, key=lambda check: self._order[self.files[check.id].path])
-
-    def fingerprint(self, check: Check) -> str:
-        """`Record.sources` as of now: a record with another one is stale. See `dpcheck.engine.sources`."""
-        return self.fingerprints([check.id])[check.id]
-
-    def fingerprints(self, ids: Iterable[str] | None = None) -> dict[str, str]:
-        """Check id -> fingerprint, of these checks, or of every one; the sources are read once."""
-        snapshot, by_id = Snapshot(), {}
-        bugs = [file.path.resolve() for file in collect.of_no_paper(self.layout.mutants)]
-        for id in self.checks if ids is None else ids:
-            known = None if self.kept is None else self.kept.get(f"sources of {id}")
-            if known is not None:
-                by_id[id] = known
-                continue
-            file, label = self.files[id].path, self.checks[id].label
-            options: Any = {"derivations": self._derivations, "bugs": bugs, "snapshot": snapshot}
-            options["own"] = self.own.code
-            if certified_checks.is_certificate(id):
-                file, options["kept"] = certified_checks.CODE, [self._places[id][0]]
-            by_id[id] = sources.fingerprint(file, self.claims, label, **options)
-            if self.kept is not None:
-                self.kept.put(f"sources of {id}", by_id[id])
-        snapshot.keep()
-        return by_id
-
-    def keep(self) -> None:
-        """What was found out of the sources need not be found out by the next command."""
-        if self.kept is not None:
-            self.kept.write()
-
-    def digest(self, label: str) -> str:
-        return sources.digest(self.claims[label])
-
-    def assumptions(self, label: str) -> tuple[Any, ...]:
-        return self.claims[label].assumptions if label in self.claims else ()
-
-    def _derivations(self, labels: Iterable[str]) -> Iterator[Path]:
-        """The files of the derivations of these labels."""
-        for statement in {label.partition("@")[0] for label in labels}:
-            if statement not in self._deriving:
-                here = (d.label for d in near(self.derivations, statement) if d.label.partition("@")[0] == statement)
-                self._deriving[statement] = [self._places[f"derivation {label}"][0].resolve() for label in here]
-            yield from self._deriving[statement]
-
-    @functools.cached_property
-    def algorithms(self) -> dict[str, type[Algorithm[Any]]]:
-        """Label -> class, of this package and of one's own; what does not import goes to `errors`."""
-        by_name: dict[str, type[Algorithm[Any]]] = {}
-        for name in shipped.modules():
-            try:
-                by_name |= shipped.classes(name)
-            except CollectionError as error:
-                self.errors.append(error)
-        return by_name | self.own.algorithms
-
-    @functools.cached_property
-    def _code(self) -> Quotes:
-        return homes.quoted([*homes.code_files(), *dict.fromkeys(f for each in self.own.code.values() for f in each)])
-
-    @functools.cached_property
-    def _implementing(self) -> Quotes:
-        return homes.implementing([*homes.code_files(), *(file for files in self.own.code.values() for file in files)])
-
-    def helpers(self, path: Path, line: int) -> list[Path]:
-        path = path.resolve()
-        return sorted(file for file in self._names.reached(path, line) - {path} if not collect.is_verifier(file))
-
-    @functools.cached_property
-    def _names(self) -> names.Reader:
-        return names.Reader()
-
-    def bugs(self) -> Iterator[ContentFile]:
-        yield from super().bugs()
-        yield from (file for folder in self.own.folders for file in papers.bugs(folder))
-
-    # -- how it is filled ---------------------------------------------------------------------------------------
-
-    def collect(self, file: ContentFile, kinds: tuple[type, ...]) -> None:
-        """Adds what one file holds; an error is kept, not raised."""
-        self._order.setdefault(file.path, len(self._order))
-        filling.fill(self, file, kinds)
-
-    def conform(self, checks: Iterable[Check] | None = None) -> None:
-        """Adds an error for every check of an unknown claim, malformed grid, and bound without its derivation.
-
-        Args:
-            checks: look at these alone.
-        """
-        if checks is not None:
-            self._conform_alone(list(checks))
-            return
-        for check in self.checks.values():
-            self._conform(check)
-        for label in self.unchecked:
-            self._known(label, self._places[f"unchecked {label}"])
-        for key, one in self.unmeasured.items():
-            self._known(one.label, self._places[f"unmeasured {key}"])
-        for label in self.underived:
-            self._known(label, self._places[f"underived {label}"])
-        for label in self.findings:
-            self._known(label, self._places[f"finding {label}"])
-        for claim in self.claims.values():
-            why = _needs_section(claim)
-            if why and self.derivation(claim.statement_label) is None:
-                paper, item, _ = split_label(claim.statement_label)
-                self.errors.append(
-                    CollectionError(
-                        f"{self.home(claim.label)}: {claim.label} has {why} but no section in {paper}.md; "
-                        f"write one under a heading such as '## {item}'"
-                    )
-                )
-
-    def _conform_alone(self, checks: list[Check]) -> None:
-        """What has conformed since the last edit is not asked again: claims of other files need no import for it."""
-        asked = f"{', '.join(check.id for check in checks)} conform"
-        if self.kept is not None and self.kept.get(asked):
-            return
-        for check in checks:
-            self._conform(check)
-        if self.kept is not None and not self.errors:
-            self.kept.put(asked, True)
-
-    def _conform(self, check: Check) -> None:
-        """Adds an error where a check names an unknown claim, or its grid is malformed."""
-        for label in check.labels:
-            self._known(label, self._places[check.id])
-        try:
-            _check_grid(check)
-        except CollectionError as error:
-            self.errors.append(CollectionError(f"{self.home(check.id)}: {error}"))
-
-    def _known(self, label: str, place: tuple[Path, int]) -> None:
-        if label not in self.claims:
-            where = self._home("audit", *place)
-            self.errors.append(CollectionError(f"{where}: {UnknownLabel(label, self.claims)}"))
-
-
-def _needs_section(claim: Claim) -> str:
-    if claim.grade:
-        return f"the grade {claim.grade!r}"
-    if claim.reading in ("corrected", "derived"):
-        return f"the reading {claim.reading!r}"
-    return "an explicit bound" if claim.explicit is not None else ""
-
-
-def _check_grid(check: Check) -> None:
-    """A grid may be empty at the smaller sizes, where the check is then skipped."""
-    begun = False
-    for size in ("smoke", "standard", "full"):
-        keys = [cell_key(cell) for cell in check.cells(size)]
-        if not keys and (begun or size == "full"):
-            raise CollectionError(
-                f"the grid of {check.id} is empty at size {size}; give every axis a value, but at smaller sizes"
-            )
-        begun = begun or bool(keys)
-        if len(set(keys)) < len(keys):
-            twice = next(key for key in keys if keys.count(key) > 1)
-            raise CollectionError(f"the grid of {check.id} holds the cell {twice} twice at size {size}")
-
-
-def cell_key(cell: Mapping[str, Any]) -> str:
-    """A cell's name in the store and in its random stream.
-
-    Raises:
-        CollectionError: a value has no name that lasts (a function, an object).
-    """
-    text = json.dumps(dict(cell), sort_keys=True, default=str)
-    if " at 0x" in text:
-        raise CollectionError(f"the cell {text} holds an object; a grid takes numbers, strings, and lists of them")
-    return text
-
-
-# -- loading ----------------------------------------------------------------------------------------------------
-
-
-def load(
-    root: Path | str | None = None,
-    content: Sequence[Path | str] | None = None,
-    *,
-    paths: Sequence[Path | str] = (),
-    with_mutants: bool = False,
-) -> Catalogue:
-    """Collects a root's content folders, then the user's own files and folders.
-
-    Args:
-        root: see `dpcheck.engine.layout.find`.
-        content: folders instead of those that the root names.
-        paths: further files or folders; those inside the content folders are collected anyway.
-        with_mutants: collect the seeded bugs as well.
-
-    Returns:
-        The catalogue; what could not be collected is in its `errors`.
-
-    Raises:
-        CollectionError: there is no such root, or it names nothing to collect.
-    """
-    return load_from(layout.find(root, content), paths, with_mutants=with_mutants)
-
-
-def load_from(laid_out: layout.Layout, paths: Sequence[Path | str] = (), *, with_mutants: bool = False) -> Catalogue:
-    """`load` of a layout that was found before: how a worker gets the catalogue of the process that started it."""
-    catalogue = Catalogue(laid_out, own=Own.of(laid_out))
-    kinds = filling.kinds_of_content()
-    with in_force(catalogue):
-        for folder in catalogue.layout.content:
-            _folder(catalogue, folder, kinds)
-        # `dpcheck run toy` means the paper, even where a folder of that name lies in the working directory.
-        catalogue.paths = tuple(Path(path).resolve() for path in paths if not catalogue.knows(str(path)))
-        for path in (*laid_out.papers, *catalogue.paths):
-            _extra(catalogue, path, kinds)
-        for key, folder in laid_out.installed:
-            own.collect_guest(catalogue, key, folder, kinds)
-        catalogue.conform()
-        if with_mutants:
-            from dpcheck.mutants import Mutant, Seeded
-
-            for folder in catalogue.layout.mutants:
-                opened(catalogue, folder)
-            for file in catalogue.bugs():
-                catalogue.collect(file, (Mutant, Seeded))
-    return catalogue
-
-
-def _folder(catalogue: Catalogue, folder: Path, kinds: tuple[type, ...]) -> None:
-    if opened(catalogue, folder):
-        for file in collect.files(folder):
-            catalogue.collect(file, kinds)
-
-
-def opened(catalogue: Catalogue, folder: Path) -> bool:
-    """Whether there is such a folder; its modules will be those of this collection."""
-    if not folder.is_dir():
-        catalogue.errors.append(CollectionError(f"the content folder {folder} does not exist; see [tool.dpcheck]"))
-        return False
-    catalogue.folders.append(folder)
-    collect.forget(folder)
-    return True
-
-
-def _extra(catalogue: Catalogue, path: Path, kinds: tuple[type, ...]) -> None:
-    """A user's file or folder, unless it is, or holds, content that is collected already."""
-    if any(path.is_relative_to(folder) or folder.is_relative_to(path) for folder in catalogue.folders):
-        return
-    if named := papers.at(path):
-        for folder in named:
-            own.collect_paper(catalogue, folder, kinds)
-    elif path.is_dir():
-        _folder(catalogue, path, kinds)
-    elif path.is_file() and path.suffix != ".py":
-        raise InvalidInput(f"{path} is no Python file; checks stand in .py files or in folders of them")
-    elif path.is_file():
-        catalogue.folders.append(path.parent)
-        collect.forget(path.parent)
-        catalogue.collect(ContentFile(path.parent, path), kinds)
-
-
-@contextlib.contextmanager
-def in_force(catalogue: Catalogue) -> Iterator[None]:
-    """Makes `claim`, `claims` and `algorithm` answer from this catalogue, whatever the working directory."""
-    token = _IN_FORCE.set(catalogue)
-    try:
-        with own.in_force(catalogue.own):
-            yield
-    finally:
-        _IN_FORCE.reset(token)
+    from dpcheck.claims import Claim
+    from dpcheck.derivations import ExecutedDerivation
+    from dpcheck.mutants import Mutant
+
+__all__ = [
+    "Catalogue",
+    "algorithm",
+    "algorithms",
+    "claim",
+    "claims",
+    "current",
+    "derived",
+    "in_force",
+    "load",
+    "load_from",
+    "seeded_bugs",
+]
 
 
 @functools.lru_cache(maxsize=4)
 def _loaded(laid_out: layout.Layout) -> Catalogue:
-    from dpcheck.engine.fetching import lazily
-
     return lazily(laid_out)
 
 
 def current() -> Catalogue:
     """The catalogue in force, else that of the working directory, as far as it is asked for."""
-    return _IN_FORCE.get() or _loaded(layout.find())
-
-
-# -- the front door ---------------------------------------------------------------------------------------------
+    return now_in_force() or _loaded(layout.find())
 
 
 def claim(label: str) -> Claim:
@@ -457,17 +49,14 @@ def claim(label: str) -> Claim:
 
 def derived(label: str) -> ExecutedDerivation:
     """The executed derivation of a statement. Raises `UnknownLabel`."""
-    steps = current().transcript(label)
-    if steps is None:
-        raise UnknownLabel(label, current().derivations)
-    return steps
+    return current().executed(label)
 
 
 def seeded_bugs() -> dict[str, Mutant]:
     """Name -> seeded bug or look-alike, of the mechanisms of no paper: for checks of the auditor itself."""
     from dpcheck.mutants import Mutant
 
-    catalogue = _IN_FORCE.get()
+    catalogue = now_in_force()
     files = collect.of_no_paper((catalogue.layout if catalogue else layout.find()).mutants)
     return {bug.name: bug for file in files for bug in collect.content_of(file, (Mutant,))}
 

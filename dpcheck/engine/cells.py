@@ -82,12 +82,12 @@ def catalogue_for(task: CellTask) -> Catalogue:
         DpcheckError: even so the sources are not those of the plan: they were edited while the run was under way.
     """
     for _ in range(2):
-        found, verified = _loaded(task.layout, task.paths)
-        check = found.checks.get(task.check)
-        if check is not None and task.check not in verified and found.fingerprint(check) == task.key.sources:
+        catalogue, verified = _loaded(task.layout, task.paths)
+        check = catalogue.checks.get(task.check)
+        if check is not None and task.check not in verified and catalogue.fingerprint(check) == task.key.sources:
             verified[task.check] = task.key.sources
         if verified.get(task.check) == task.key.sources:
-            return found
+            return catalogue
         _loaded.cache_clear()
     raise DpcheckError(f"the sources of {task.check} changed while it ran; run the same command again")
 

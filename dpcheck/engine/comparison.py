@@ -258,7 +258,7 @@ def workload(name: str, setting: Setting) -> Workload:
     known = _named()
     if name not in known:
         raise InvalidInput(f"no workload is called {name!r}; there are {', '.join(known)}")
-    found = known[name](setting)
-    if found.constants.d != setting.d:
-        raise InvalidInput(f"the workload {name!r} has d = {found.constants.d}, the setting d = {setting.d}")
-    return found
+    work = known[name](setting)
+    if work.constants.d != setting.d:
+        raise InvalidInput(f"the workload {name!r} has d = {work.constants.d}, the setting d = {setting.d}")
+    return work

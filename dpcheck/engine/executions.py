@@ -14,7 +14,7 @@ from dpcheck.engine.sources import Snapshot
 
 if TYPE_CHECKING:
     from dpcheck.derivations import Derivation, ExecutedDerivation
-    from dpcheck.engine.catalogue import Catalogue
+    from dpcheck.engine.collection import Catalogue
 
 
 @dataclass

@@ -8,18 +8,24 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dpcheck.checks import Check, Unchecked
 from dpcheck.claims import Claim
+from dpcheck.derivations import Derivation, Underived
 from dpcheck.engine import collect
-from dpcheck.engine.catalogue import Catalogue, in_force, load_from, opened
 from dpcheck.engine.collect import ContentFile
-from dpcheck.engine.filling import kinds_of_content
+from dpcheck.engine.collection import Catalogue
+from dpcheck.engine.filling import CONTENT
 from dpcheck.engine.kept import Kept
 from dpcheck.engine.layout import Layout, packaged
+from dpcheck.engine.loading import in_force, load_from, opened
 from dpcheck.engine.own import Own
 from dpcheck.engine.shelf import ABOUT, Shelf, near
 from dpcheck.engine.sources import Snapshot
 from dpcheck.errors import UnknownLabel
 from dpcheck.labels import LABEL
+
+Row = Claim | Check | Derivation | Unchecked | Underived
+"""What has a label."""
 
 
 def lazily(layout: Layout, paths: Sequence[Path | str] = (), kept: Kept | None = None) -> Catalogue:
@@ -124,7 +130,7 @@ class Fetch:
             for file in files:
                 if file.path not in self._imported:
                     self._imported.add(file.path)
-                    self._catalogue.collect(file, kinds_of_content())
+                    self._catalogue.collect(file, CONTENT)
 
     def _all(self) -> None:
         """Everything in its order; what was imported before is the same object."""
@@ -137,7 +143,7 @@ class Fetch:
             dict.clear(table)
         with in_force(here):
             for file in self.files:
-                here.collect(file, kinds_of_content())
+                here.collect(file, CONTENT)
             here.conform()
 
     def may_hold(self, file: ContentFile, kind: str, statement: str) -> bool:
@@ -198,16 +204,21 @@ def _stated(catalogue: Catalogue) -> list[str]:
 
 def _holds(file: ContentFile, name: str) -> bool:
     """Whether an imported file has a row of a statement, or of one of "<paper>/", or that speaks of it."""
-    from dpcheck.checks import Check, Unchecked
-    from dpcheck.derivations import Derivation, Underived
-
     name = name.removeprefix(ABOUT)
+    items: list[Row] = collect.content_of(file, (Claim, Derivation, Underived, Check, Unchecked))
+    labels = (label for item in items for label in _labels(item))
+    return any(label.startswith(name) if name.endswith("/") else label.partition("@")[0] == name for label in labels)
 
-    for item in collect.content_of(file, (Claim, Derivation, Underived, Check, Unchecked)):
-        labels = {getattr(item, "label", ""), *getattr(item, "labels", ()), *getattr(item, "about", ())}
-        if any(label.startswith(name) if name.endswith("/") else label.partition("@")[0] == name for label in labels):
-            return True
-    return False
+
+def _labels(row: Row) -> tuple[str, ...]:
+    """The label that a row has, and those of which it speaks."""
+    match row:
+        case Claim():
+            return (row.label, *row.about)
+        case Check() | Derivation():
+            return row.labels
+        case Underived() | Unchecked():
+            return (row.label,)
 
 
 def with_packaged(own: Iterable[Claim], names: Iterable[str]) -> list[Claim]:

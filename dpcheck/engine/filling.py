@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 from pathlib import Path
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dpcheck.carried import PACKAGE
+from dpcheck.certificates import path_of
+from dpcheck.checks import Check, Unchecked
+from dpcheck.claims import Claim, Paper
+from dpcheck.derivations import Derivation, Finding, Underived
 from dpcheck.engine import certified_checks, collect, derived_checks, homes
 from dpcheck.engine.collect import ContentFile
 from dpcheck.errors import CollectionError
+from dpcheck.mutants import Mutant, Seeded
+from dpcheck.panels import Contest, Panel, Size
+from dpcheck.unmeasured import Unmeasured
 
 if TYPE_CHECKING:
-    from dpcheck.claims import Claim, Paper
-    from dpcheck.derivations import ExecutedDerivation
-    from dpcheck.engine.catalogue import Catalogue
+    from dpcheck.engine.collection import Catalogue
+
+
+ENGINE = PACKAGE / "engine"
+"""A function of a check that `settings` made stands here, which is not where the check stands."""
 
 
 class ItemTable(NamedTuple):
@@ -26,37 +35,24 @@ class ItemTable(NamedTuple):
     place: str = ""
 
 
-def kinds_of_content() -> tuple[type, ...]:
-    """What is picked from content files."""
-    from dpcheck.claims import Paper
-    from dpcheck.mutants import Mutant, Seeded
-
-    return Paper, *(kind for kind in _tables() if kind not in (Mutant, Seeded))
-
-
-@functools.cache
-def _tables() -> dict[type, ItemTable]:
-    from dpcheck.checks import Check, Unchecked
-    from dpcheck.claims import Claim
-    from dpcheck.derivations import Derivation, Finding, Underived
-    from dpcheck.mutants import Mutant, Seeded
-    from dpcheck.panels import Contest, Panel, Size
-    from dpcheck.unmeasured import Unmeasured
-
-    return {
-        Claim: ItemTable("claims", "label"),
-        Check: ItemTable("checks", "id"),
-        Unchecked: ItemTable("unchecked", "label", "unchecked "),
-        Unmeasured: ItemTable("unmeasured", "id", "unmeasured "),
-        Derivation: ItemTable("derivations", "label", "derivation "),
-        Underived: ItemTable("underived", "label", "underived "),
-        Finding: ItemTable("findings", "label", "finding "),
-        Panel: ItemTable("panels", "key", "panel "),
-        Contest: ItemTable("contests", "key", "contest "),
-        Size: ItemTable("sizes", "key", "size "),
-        Mutant: ItemTable("mutants", "name"),
-        Seeded: ItemTable("seeded", "id"),
-    }
+TABLES: dict[type, ItemTable] = {
+    Claim: ItemTable("claims", "label"),
+    Check: ItemTable("checks", "id"),
+    Unchecked: ItemTable("unchecked", "label", "unchecked "),
+    Unmeasured: ItemTable("unmeasured", "id", "unmeasured "),
+    Derivation: ItemTable("derivations", "label", "derivation "),
+    Underived: ItemTable("underived", "label", "underived "),
+    Finding: ItemTable("findings", "label", "finding "),
+    Panel: ItemTable("panels", "key", "panel "),
+    Contest: ItemTable("contests", "key", "contest "),
+    Size: ItemTable("sizes", "key", "size "),
+    Mutant: ItemTable("mutants", "name"),
+    Seeded: ItemTable("seeded", "id"),
+}
+BUGS = (Mutant, Seeded)
+"""What is picked from the folders of seeded bugs."""
+CONTENT: tuple[type, ...] = (Paper, *(kind for kind in TABLES if kind not in BUGS))
+"""What is picked from content files."""
 
 
 def fill(catalogue: Catalogue, file: ContentFile, kinds: tuple[type, ...]) -> None:
@@ -75,16 +71,12 @@ def fill(catalogue: Catalogue, file: ContentFile, kinds: tuple[type, ...]) -> No
 
 
 def _add(catalogue: Catalogue, item: Any, file: ContentFile, *, own: bool) -> None:
-    from dpcheck.checks import Check
-    from dpcheck.claims import Claim, Paper
-    from dpcheck.derivations import Derivation
-
     if isinstance(item, Paper):
         _paper(catalogue, item, file.path, 1)
         return
-    table = next(table for kind, table in _tables().items() if isinstance(item, kind))
+    table = next(table for kind, table in TABLES.items() if isinstance(item, kind))
     key = getattr(item, table.key)
-    path, line = _place(item, key, file)
+    path, line = _place(item, item.label if table.key == "id" else key, file)
     if isinstance(item, Claim):
         _paper(catalogue, item.paper, path, line)
     if _once(catalogue, table, key, item, (path, line), own) and isinstance(item, Check):
@@ -92,42 +84,27 @@ def _add(catalogue: Catalogue, item: Any, file: ContentFile, *, own: bool) -> No
     if isinstance(item, Claim) and own:
         _certified(catalogue, item.label, file)
     if isinstance(item, Derivation) and f"{key}::{derived_checks.NAME}" not in catalogue.files:
-        check = derived_checks.check_of(item, _derived)
-        if _once(catalogue, _tables()[Check], check.id, check, (path, line), own):
+        check = derived_checks.check_of(item, catalogue.executed)
+        if _once(catalogue, TABLES[Check], check.id, check, (path, line), own):
             catalogue.files[check.id] = file
 
 
 def _certified(catalogue: Catalogue, label: str, file: ContentFile) -> None:
     """Adds the check of a statement's certificates, where any are kept."""
-    from dpcheck.certificates import path_of
-    from dpcheck.checks import Check
-
     path = path_of(label, catalogue.layout.certificates)
     if f"{label}::{certified_checks.NAME}" in catalogue.files or not path.is_file():
         return
-    check = certified_checks.check_of(label, path, _stated)
-    if _once(catalogue, _tables()[Check], check.id, check, (path, 1), own=True):
+    check = certified_checks.check_of(label, path, catalogue.claim)
+    if _once(catalogue, TABLES[Check], check.id, check, (path, 1), own=True):
         catalogue.files[check.id] = file
 
 
-def _stated(label: str) -> Claim:
-    from dpcheck.engine.catalogue import claim
-
-    return claim(label)
-
-
-def _derived(label: str) -> ExecutedDerivation:
-    from dpcheck.engine.catalogue import derived
-
-    return derived(label)
-
-
-def _place(item: Any, key: str, file: ContentFile) -> tuple[Path, int]:
-    """Where the function of a check or a derivation begins; of other things, the line of their key in the file."""
-    code = getattr(inspect.unwrap(item.function), "__code__", None) if hasattr(item, "function") else None
-    if code is None or Path(code.co_filename).is_relative_to(PACKAGE / "engine"):  # `settings` made a check
-        return file.path, collect.line_of(file.path, getattr(item, "label", key))
-    return Path(code.co_filename), code.co_firstlineno
+def _place(item: Any, name: str, file: ContentFile) -> tuple[Path, int]:
+    """Where the function of a check, derivation or bug begins; of other things, the line of their name in the file."""
+    function = inspect.unwrap(item.function) if isinstance(item, Check | Derivation | Seeded) else None
+    if not isinstance(function, FunctionType) or Path(function.__code__.co_filename).is_relative_to(ENGINE):
+        return file.path, collect.line_of(file.path, name)
+    return Path(function.__code__.co_filename), function.__code__.co_firstlineno
 
 
 def _once(catalogue: Catalogue, table: ItemTable, key: str, item: Any, place: tuple[Path, int], own: bool) -> bool:

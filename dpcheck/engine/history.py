@@ -28,7 +28,7 @@ class Chosen:
     earlier: Record | None = None
 
 
-def choose(found: Iterable[Record], fingerprints: Mapping[str, str] | None = None) -> dict[str, Chosen]:
+def choose(records: Iterable[Record], fingerprints: Mapping[str, str] | None = None) -> dict[str, Chosen]:
     """Check id -> the record that speaks for it: the strongest fresh one.
 
     Any answer beats a skip, current sources beat stale ones, then the larger size, then the newer record counts. A
@@ -39,7 +39,7 @@ def choose(found: Iterable[Record], fingerprints: Mapping[str, str] | None = Non
             None takes every record for current.
     """
     chosen = {}
-    for check, rows in sorted(by_check(found).items()):
+    for check, rows in sorted(by_check(records).items()):
         sources = None if fingerprints is None else fingerprints.get(check, "")
         if (speaks := strongest(rows, sources, lambda each: each)) is not None:
             chosen[check] = speaks
@@ -64,15 +64,15 @@ class Ranked(Protocol):
 R = TypeVar("R", bound=Ranked)
 
 
-def by_check(found: Iterable[R]) -> dict[str, list[R]]:
+def by_check(records: Iterable[R]) -> dict[str, list[R]]:
     """Check id -> its records, in their order."""
     grouped: dict[str, list[R]] = {}
-    for record in found:
+    for record in records:
         grouped.setdefault(record.check, []).append(record)
     return grouped
 
 
-def strongest(found: Sequence[R], sources: str | None, read: Callable[[R], Record | None]) -> Chosen | None:
+def strongest(records: Sequence[R], sources: str | None, read: Callable[[R], Record | None]) -> Chosen | None:
     """The record that speaks among those of one check, or None where none counts.
 
     Args:
@@ -83,7 +83,7 @@ def strongest(found: Sequence[R], sources: str | None, read: Callable[[R], Recor
     ranked = sorted(
         (
             ((each.answered, sources in (None, each.sources), SIZES.index(each.size), each.created, place), each)
-            for place, each in enumerate(found)
+            for place, each in enumerate(records)
         ),
         key=lambda pair: pair[0],
         reverse=True,
@@ -117,20 +117,20 @@ def grade_of(claim: Graded, results: Mapping[str, Chosen]) -> str:
     return "refuted" if proved else "suspected"
 
 
-def jsonl(found: Iterable[Record]) -> str:
+def jsonl(records: Iterable[Record]) -> str:
     """Records in their committed form: one JSON object a line, sorted, the same bytes for the same results."""
     lines = []
-    for record in sorted((committed(r) for r in found), key=lambda r: (r.check, SIZES.index(r.size), r.seed)):
+    for record in sorted((committed(r) for r in records), key=lambda r: (r.check, SIZES.index(r.size), r.seed)):
         values = {k: v for k, v in record.to_dict().items() if k not in ("seconds", "created", "commit")}
         lines.append(json.dumps(values, ensure_ascii=False) + "\n")
     return "".join(lines)
 
 
-def write_jsonl(path: Path, found: Iterable[Record]) -> Path:
+def write_jsonl(path: Path, records: Iterable[Record]) -> Path:
     """Writes records in their committed form, all or nothing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(path.name + ".new")
-    draft.write_text(jsonl(found), encoding="utf-8")
+    draft.write_text(jsonl(records), encoding="utf-8")
     draft.replace(path)
     return path
 

@@ -136,7 +136,7 @@ class Index(Shelves[ClaimCard, CheckCard]):
         )
         unchecked, underived = reasons
         derived = {claim.label: catalogue.derived(claim.label) for claim in claims}
-        steps = (f"derivation {name}" for found in derived.values() for name in found)
+        steps = (f"derivation {name}" for derivations in derived.values() for name in derivations)
         placed = {*(c.label for c in claims), *(c.id for c in checks), *steps}
         placed |= {f"unchecked {label}" for label in unchecked}
         audits = {catalogue._places[check.id] for check in checks if made(check.id) is None}

@@ -23,8 +23,8 @@ class Kept:
     ['bounds/toy.py']
     """
 
-    def __init__(self, found: Layout) -> None:
-        self._layout = found
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
         self._news = False
 
     @functools.cached_property

@@ -141,16 +141,16 @@ class Contents:
 
     @classmethod
     def of(cls, db: sqlite3.Connection) -> Contents:
-        found = cls(splits=sharding.kept(db))
+        contents = cls(splits=sharding.kept(db))
         versions = "versions" if "versions" in stored.columns(db, "cells") else "NULL"
         for check, size, seed, sources, by in db.execute(
             f"SELECT DISTINCT check_id, size, seed, sources, {versions} FROM cells"
         ):
-            found.runs.add((size, seed))
-            found.sources.setdefault((check, size, seed), set()).add(sources)
+            contents.runs.add((size, seed))
+            contents.sources.setdefault((check, size, seed), set()).add(sources)
             if by is not None:
-                found.versions.setdefault((check, size, seed, sources), set()).add(by)
-        return found
+                contents.versions.setdefault((check, size, seed, sources), set()).add(by)
+        return contents
 
 
 def apart(one: Contents, other: Contents) -> str:

@@ -28,19 +28,19 @@ class Module:
 
     @classmethod
     def of(cls, file: Path) -> Module:
-        found = cls()
+        module = cls()
         for node in _statements(ast.parse(file.read_text(encoding="utf-8")).body):
             if isinstance(node, ast.ImportFrom):
                 origin = "." * node.level + (node.module or "")
-                found.imported |= {each.asname or each.name: (origin, each.name) for each in node.names}
+                module.imported |= {each.asname or each.name: (origin, each.name) for each in node.names}
             elif isinstance(node, ast.Import):
                 for each in node.names:
                     name = each.asname or each.name.partition(".")[0]
-                    found.imported[name] = (each.name, "")
+                    module.imported[name] = (each.name, "")
             else:
                 for name in _binds(node):
-                    found.bound.setdefault(name, []).append(node)
-        return found
+                    module.bound.setdefault(name, []).append(node)
+        return module
 
     def at(self, line: int) -> str:
         """The name whose statement holds a line; "" where there is none."""

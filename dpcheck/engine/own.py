@@ -19,7 +19,7 @@ from dpcheck.interfaces import Algorithm
 from dpcheck.labels import split_label
 
 if TYPE_CHECKING:
-    from dpcheck.engine.catalogue import Catalogue
+    from dpcheck.engine.collection import Catalogue
 
 
 @dataclass

@@ -154,7 +154,7 @@ _OUTCOMES = frozenset(outcome.value for outcome in Outcome)
 
 def glanced(rows: Iterable[tuple[str, str]], refused: list[Refused]) -> list[Record | Unread]:
     """As `read`, but what may be a record is left unread: of many rows of a check, one or two will speak for it."""
-    found: list[Record | Unread] = []
+    records: list[Record | Unread] = []
     for where, text in rows:
         try:
             values = json.loads(text)
@@ -165,10 +165,10 @@ def glanced(rows: Iterable[tuple[str, str]], refused: list[Refused]) -> list[Rec
             fit = False
         if fit and outcome in _OUTCOMES and version == SCHEMA_VERSION:
             check, size, sources, created = known
-            found.append(Unread(where, text, check, size, sources, created, outcome != Outcome.SKIPPED.value))
+            records.append(Unread(where, text, check, size, sources, created, outcome != Outcome.SKIPPED.value))
         else:
-            found += read([(where, text)], refused)
-    return found
+            records += read([(where, text)], refused)
+    return records
 
 
 def told(refused: Sequence[Refused], most: int = 5) -> list[str]:

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 from dpcheck.checks import RUN_FAILURE_PROBABILITY, SIZES, Check, Size
 from dpcheck.engine import catalogue as catalogues
 from dpcheck.engine import judge
-from dpcheck.engine.catalogue import Catalogue, cell_key
 from dpcheck.engine.cells import CellTask, Done, compute_cell, quiet, said, trace
+from dpcheck.engine.collection import Catalogue, cell_key
 from dpcheck.engine.measurements import decode, encode
 from dpcheck.engine.records import Record, Refused
 from dpcheck.engine.sharding import deal
@@ -108,14 +108,14 @@ class _Progress:
     check: Check
     sources: str
     cells: list[dict[str, Any]]
-    found: dict[str, Cell]
+    finished: dict[str, Cell]
     open: int = 0
     failures: list[Failure] = field(default_factory=list)
     skipped: str = ""
 
     @property
     def complete(self) -> bool:
-        return all(cell_key(cell) in self.found for cell in self.cells)
+        return all(cell_key(cell) in self.finished for cell in self.cells)
 
 
 class CheckRunner:
@@ -189,8 +189,8 @@ class CheckRunner:
             if tasks and not alone:  # the two meet in the middle
                 self.listener.shared()
                 tasks.reverse()
-            with contextlib.closing(self.backend.computed(self._open(tasks), self.listener.waiting)) as found:
-                for done in found:
+            with contextlib.closing(self.backend.computed(self._open(tasks), self.listener.waiting)) as computed:
+                for done in computed:
                     self._take(done)
         order = {id: place for place, id in enumerate(self._checks)}
         self.result.records.sort(key=lambda record: order[record.check])
@@ -218,7 +218,7 @@ class CheckRunner:
 
     def _lacks(self, task: CellTask) -> bool:
         progress = self._checks[task.check]
-        return not progress.skipped and task.key.cell not in progress.found
+        return not progress.skipped and task.key.cell not in progress.finished
 
     def _open(self, tasks: Iterable[CellTask]) -> Iterator[CellTask]:
         """The tasks that nobody else has finished when their turn comes."""
@@ -249,7 +249,7 @@ class CheckRunner:
         progress = self._checks[task.check]
         progress.open -= 1
         if held is not None:
-            progress.found[task.key.cell] = held
+            progress.finished[task.key.cell] = held
         self.listener.computed(task.check)
         if not progress.open:
             self._conclude(progress)
@@ -265,7 +265,7 @@ class CheckRunner:
         elif not progress.complete:
             self.result.waiting.append(check.id)
         else:
-            measured = [(cell, progress.found[cell_key(cell)].measured) for cell in progress.cells]
+            measured = [(cell, progress.finished[cell_key(cell)].measured) for cell in progress.cells]
             try:
                 with catalogues.in_force(self.catalogue), quiet():
                     verdict = judge.conclude(check, measured, self.catalogue.claims.get(check.label))
@@ -292,10 +292,10 @@ class CheckRunner:
             expected=verdict.outcome is Outcome.SKIPPED or verdict.outcome in check.expect,
             cells=len(progress.cells),
             sources=progress.sources,
-            versions=judge.of_cells([cell.versions for cell in progress.found.values()] or [judge.versions()]),
+            versions=judge.of_cells([cell.versions for cell in progress.finished.values()] or [judge.versions()]),
             commit=self._commit,
             created=now(),
-            seconds=sum(cell.seconds for cell in progress.found.values()),
+            seconds=sum(cell.seconds for cell in progress.finished.values()),
         )
         self.store.conclude(record, self.result.refused)
         self.result.records.append(record)

@@ -122,8 +122,9 @@ class _Drawer:
                 schedule = chosen.schedule(problem, n)
             except (Infeasible, InvalidInput):
                 continue
+            calls = {} if self.inner is None else {f"gradients{SEQUENCE}": _gradients_of_calls(schedule)}
             yield [
-                self._plan(chosen, problem, n, schedule, stated, {}),
+                self._plan(chosen, problem, n, schedule, stated, calls),
                 *self._called(reading, chosen, problem, schedule),
             ]
 
@@ -153,8 +154,6 @@ class _Drawer:
         values |= {**own_terms, **around}
         values["n"] = float(values["n"])  # a product of integers may outgrow 64 bits
         values.setdefault(last.name, len(schedule.phases))
-        if self.inner and hasattr(schedule.phases[0], "inner"):
-            values[f"gradients{SEQUENCE}"] = [float(phase.inner.gradients) for phase in schedule.phases]
         fixed = fixes(schedule)
         for name, value in fixed.items():
             symbol = self.symbols.get(name, name)
@@ -209,6 +208,10 @@ def fixes(schedule: Schedule[Any]) -> dict[str, Any]:
     numbers = {name: values for name, values in columns.items() if all(_number(value) for value in values)}
     counted = {"gradients": schedule.gradients, "phases": len(schedule.phases)}
     return {name: np.array(values, dtype=float) for name, values in numbers.items()} | counted
+
+
+def _gradients_of_calls(schedule: Schedule[Any]) -> list[float]:
+    return [float(phase.inner.gradients) for phase in schedule.phases]
 
 
 def _number(value: Any) -> bool:

@@ -117,16 +117,16 @@ class Shelves(abc.ABC, Generic[C, K]):
         if claim is None and statement not in self._code:
             raise UnknownLabel(label, [*self.claims, *self._code])
         about = [other.partition("@")[0] for other in (claim.about if claim else ())]
-        found = [self._home("algorithm", *place) for name in (statement, *about) for place in self._code.get(name, [])]
+        places = [self._home("algorithm", *place) for name in (statement, *about) for place in self._code.get(name, [])]
         if claim is not None:
-            found.append(self._home("bound", *self._places[claim.label]))
+            places.append(self._home("bound", *self._places[claim.label]))
         derivation = self.derivation(statement)
         if derivation is not None:
-            found.append(self._home("derivation", *derivation))
-        found += [self._home("derivation", *self._places[f"derivation {name}"]) for name in self.derived(label)]
-        found += [self.home(check.id) for check in self.checks_of(label)]
-        found += [self._home("mutant", *place) for place in self._bugs.get(statement, [])]
-        return list(dict.fromkeys(found))
+            places.append(self._home("derivation", *derivation))
+        places += [self._home("derivation", *self._places[f"derivation {name}"]) for name in self.derived(label)]
+        places += [self.home(check.id) for check in self.checks_of(label)]
+        places += [self._home("mutant", *place) for place in self._bugs.get(statement, [])]
+        return list(dict.fromkeys(places))
 
     def needed(self, label: str) -> list[Needed]:
         """The files that one has to know to understand a statement with its readings, and to change it.

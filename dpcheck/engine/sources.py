@@ -122,7 +122,7 @@ class Snapshot:
         """The files that one imports. Raises as `facts` does."""
         if path not in self._imports:
             names = self.facts(path).imports
-            self._imports[path] = [found for name in names if (found := self._file(name)) is not None]
+            self._imports[path] = [file for name in names if (file := self._file(name)) is not None]
         return self._imports[path]
 
     def helpers(self, path: Path) -> set[Path]:

@@ -254,8 +254,8 @@ class Store:
 
     def cell(self, key: CellKey) -> Measurement | None:
         """The result of a cell, or None when it has not been finished, or is damaged."""
-        found = self.found(key)
-        return None if found is None else found.measured
+        cell = self.found(key)
+        return None if cell is None else cell.measured
 
     def found(self, key: CellKey) -> Cell | None:
         """A finished cell, or None when it has not been finished, or is damaged."""

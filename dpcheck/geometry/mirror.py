@@ -296,15 +296,15 @@ def measure_strong_convexity(
         return np.asarray(np.where(move > 0, gain / np.where(move > 0, move, 1.0), np.inf))
 
     x, y = _pairs(d, rng, pairs)
-    found = ratio(domain(x), domain(y))
-    best = int(np.argmin(found))
+    ratios = ratio(domain(x), domain(y))
+    best = int(np.argmin(ratios))
     start: Array = np.concatenate([x[best], y[best]])
 
     def objective(z: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
         return float(ratio(domain(z[:d]), domain(z[d:])))
 
     polished = scipy.optimize.minimize(objective, start.tolist(), method="Powell")
-    candidates = [(float(found[best]), x[best], y[best]), (float(polished.fun), polished.x[:d], polished.x[d:])]
+    candidates = [(float(ratios[best]), x[best], y[best]), (float(polished.fun), polished.x[:d], polished.x[d:])]
     value, left, right = min(candidates, key=lambda c: c[0])
     return MeasuredConvexity(value, domain(left), domain(right))
 

@@ -101,5 +101,5 @@ class Told:
         if [*self.lines.entries, *self.lines.coins]:
             return differs("the run releases more, or tosses more coins, than the printed lines")
         pairs = [*self.lines.asked, (self.returned, wanted)]
-        found, stated = (np.concatenate([pair[i].ravel() for pair in pairs]) + OFFSET for i in (0, 1))
-        return agree(found, stated, f"{OFFSET:g} + what is released and returned", 1e-8)
+        released, stated = (np.concatenate([pair[i].ravel() for pair in pairs]) + OFFSET for i in (0, 1))
+        return agree(released, stated, f"{OFFSET:g} + what is released and returned", 1e-8)

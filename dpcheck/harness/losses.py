@@ -94,13 +94,13 @@ class ComposedLoss:
     def _delta(self, epsilon: float, way: int) -> tuple[float, float]:
         floor = max(0.0, -math.expm1(epsilon))
         if not self.parts:
-            found = gaussian_delta(self.mu, epsilon)
-            return found, found
+            delta = gaussian_delta(self.mu, epsilon)
+            return delta, delta
         if epsilon >= math.fsum(part.tops[way] for part in self.parts) and self.mu == 0:
             return floor, floor
         if len(self.parts) == 1 and self.mu == 0:
-            found = self.parts[0].profiles[way](epsilon)
-            return (found if self.parts[0].attained else floor), found
+            delta = self.parts[0].profiles[way](epsilon)
+            return (delta if self.parts[0].attained else floor), delta
         low, high = (_hockey_stick(*law, epsilon) for law in self._laws[way])
         return min(low, high), high
 

@@ -185,13 +185,13 @@ def losses(case: Case, data: Array, neighbour: Array, trials: int, seed: int, *k
         data, neighbour: (1, n, *record).
     """
     floats = case.planned(np.asarray(data).shape[1]).floats_per_trial
-    found, coins, parted = [], False, ""
+    by_chunk, coins, parted = [], False, ""
     for number, (_, size) in enumerate(seeds.chunks(seed, trials, 2 * floats, *key)):
         # A replay keys its stream by one integer: the chunk's own.
         seen = case.replay(data, neighbour, size, seeds.key_of([seed, *key, number]))
-        found.append(seen.loss())
+        by_chunk.append(seen.loss())
         coins, parted = coins or seen.has_coins, parted or seen.parted
-    return Losses(np.concatenate(found), coins, parted)
+    return Losses(np.concatenate(by_chunk), coins, parted)
 
 
 def judge_losses(sampled: Sequence[Losses], claim: ApproxDP, failure_probability: float) -> Verdict:

@@ -100,11 +100,11 @@ class CountingRun(Run[Any]):
     """A run of one trial whose subsamples hold only the rows that were kept."""
 
     def subsample(self, name: str, block: Sample) -> Sample:
-        found = super().subsample(name, block)
-        kept = found.weights[0] > 0
+        subset = super().subsample(name, block)
+        kept = subset.weights[0] > 0
         # An empty subset keeps one row of weight 0: a mean over no row at all is not a number.
         kept[0] |= not kept.any()
-        return Sample(found.values[:, kept], found.weights[:, kept])
+        return Sample(subset.values[:, kept], subset.weights[:, kept])
 
 
 @dataclass(frozen=True)

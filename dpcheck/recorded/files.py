@@ -131,11 +131,11 @@ def load_array(name: str, path: Path | str) -> NDArray[Any]:
 def _loaded(name: str, path: Path | str, member: str = "") -> Any:
     """What NumPy reads, no pickle among it: an array, or of a member of an archive its array."""
     try:
-        found = np.load(path, allow_pickle=False, max_header_size=10_000)
+        loaded = np.load(path, allow_pickle=False, max_header_size=10_000)
         if not member:
-            return found
-        with found:
-            return found[member]
+            return loaded
+        with loaded:
+            return loaded[member]
     except MemoryError as error:
         raise InvalidInput(f"{name} says that it holds more than fits into memory") from error
     except Exception as error:  # NumPy's header parser raises whatever Python's does

@@ -271,15 +271,15 @@ def _fewer(pair: Inputs) -> Iterator[Inputs]:
 
 def _with(pair: Inputs, kept: Sequence[int], front: int, back: int) -> Inputs | None:
     """The pair with these of its common records; None where an input would be empty."""
-    found = []
+    inputs = []
     for values in pair:
         places = [*range(front), *range(len(values) - back, len(values))]
         middle = range(front, len(values) - back)
         order = sorted([*(places[k] for k in kept), *middle])
         if not order:
             return None
-        found.append(values[order] if isinstance(values, np.ndarray) else type(values)(values[k] for k in order))
-    return found[0], found[1]
+        inputs.append(values[order] if isinstance(values, np.ndarray) else type(values)(values[k] for k in order))
+    return inputs[0], inputs[1]
 
 
 Plain = Callable[[NDArray[Any]], NDArray[Any]]

@@ -137,8 +137,8 @@ def _games(shown: Iterable[Certified], times: Mapping[str, Mapping[str, float]])
             n = int(one.instance.partition("n = ")[2].partition(",")[0])
             printed = math.log(3 / (4 * math.e * numbers["zeta"])) / (n * math.log(numbers["E"]))
             constant = names * (numbers["p"] / min(1.0, printed)) ** power
-            found = (one.label, n, numbers["E"], numbers["zeta"], f"{printed:.4f}", numbers["p"], f"{constant:.4f}")
-            constants.append(f"| {' | '.join(map(str, found))} | {constant / stated:.1f} |")
+            columns = (one.label, n, numbers["E"], numbers["zeta"], f"{printed:.4f}", numbers["p"], f"{constant:.4f}")
+            constants.append(f"| {' | '.join(map(str, columns))} | {constant / stated:.1f} |")
     return [*lines, *constants]
 
 

@@ -50,10 +50,10 @@ def beside(views: Sequence[WithFigure], workers: int | None = None) -> Iterator[
     _views = views
     with multiprocessing.get_context("fork").Pool(workers, _alone) as pool:
         _views = ()
-        found = pool.imap_unordered(_drawn, range(len(views)), chunksize=AT_ONCE)
+        drawn = pool.imap_unordered(_drawn, range(len(views)), chunksize=AT_ONCE)
 
         def wait() -> None:
-            for place, text in found:
+            for place, text in drawn:
                 vars(views[place])["svg"] = text
 
         yield wait

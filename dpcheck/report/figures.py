@@ -409,7 +409,7 @@ def _styled_once(text: str) -> str:
     """The style of a marker where it is defined, if it looks the same wherever it is used."""
     for name in dict.fromkeys(re.findall(r'<use xlink:href="#(i\d+)"', text)):
         use = rf'(<use xlink:href="#{name}"[^>]*?) style="([^"]*)"'
-        styles = {found[1] for found in re.findall(use, text)}
+        styles = {groups[1] for groups in re.findall(use, text)}
         mark = re.search(rf'<path id="{name}" d="[^"]*"( style="([^"]*)")?/>', text)
         if len(styles) == 1 and mark is not None:
             both = ";".join(dict.fromkeys(filter(None, [*styles.pop().split(";"), *(mark[2] or "").split(";")])))

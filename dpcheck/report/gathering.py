@@ -68,10 +68,10 @@ def build(
 
 def _by_statement(labels: Iterable[str]) -> dict[str, list[str]]:
     """Statement -> those of the labels that are readings of it."""
-    found: dict[str, list[str]] = {}
+    readings: dict[str, list[str]] = {}
     for label in labels:
-        found.setdefault(label.partition("@")[0], []).append(label)
-    return found
+        readings.setdefault(label.partition("@")[0], []).append(label)
+    return readings
 
 
 def _paper(shown: _Shown, key: str, statements: list[StatementPage]) -> PaperView:

@@ -432,8 +432,8 @@ class Report:
     @property
     def exponents(self) -> list[tuple[CheckedReading, tuple[str, ...]]]:
         """The scaling table: every exponent that was measured, and its check; what is not met first."""
-        found = [(result, cells) for result in self.results for cells in result.exponents]
-        return sorted(found, key=lambda row: row[1][scaling.HEAD.index("Word")] == "met")
+        rows = [(result, cells) for result in self.results for cells in result.exponents]
+        return sorted(rows, key=lambda row: row[1][scaling.HEAD.index("Word")] == "met")
 
     @property
     def decided(self) -> int:

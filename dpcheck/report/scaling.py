@@ -81,14 +81,14 @@ def measured_by(pair: RatePair) -> str:
     return ", ".join(pair.checks) or pair.reason or "not measured, and nobody has said why"
 
 
-def account_of(found: Sequence[RatePair], verdicts: Mapping[str, Verdict]) -> str:
+def account_of(pairs: Sequence[RatePair], verdicts: Mapping[str, Verdict]) -> str:
     """How many pairs there are, of how many nothing is known, and how many the stored verdicts decide, by check."""
-    rows, reasons = (sum(bool(getattr(pair, kind)) for pair in found) for kind in ("checks", "reason"))
-    known = sum(decided(pair, verdicts) for pair in found)
+    rows, reasons = (sum(bool(getattr(pair, kind)) for pair in pairs) for kind in ("checks", "reason"))
+    known = sum(decided(pair, verdicts) for pair in pairs)
     return (
-        f"{len(found)} pairs of a statement about risk and a variable of its order: {rows} have a row, {reasons} a "
-        f"reason why nothing measures them, {len(found) - rows - reasons} neither; the stored rows decide {known} to "
-        f"±{PRECISE:g} or better, {known / max(1, len(found)):.1%}"
+        f"{len(pairs)} pairs of a statement about risk and a variable of its order: {rows} have a row, {reasons} a "
+        f"reason why nothing measures them, {len(pairs) - rows - reasons} neither; the stored rows decide {known} to "
+        f"±{PRECISE:g} or better, {known / max(1, len(pairs)):.1%}"
     )
 
 

@@ -98,7 +98,7 @@ def probability(value: float) -> str:
 
 def worded(text: str) -> str:
     """Mathematics typed on a keyboard as readers write it: `epsilon <= 1` -> ε ≤ 1."""
-    return _TYPED.sub(lambda found: _SIGNS[found[0]], text)
+    return _TYPED.sub(lambda sign: _SIGNS[sign[0]], text)
 
 
 _GREEK = {
@@ -138,11 +138,11 @@ SCRIPT = re.compile(
 def _set(text: str, escape: Callable[[str], str]) -> str:
     """Escaped words, with what stands above and below the line where it belongs."""
     text, done, end = worded(text), "", 0
-    for found in SCRIPT.finditer(text):
-        sign, what = (part for part in found.groups() if part)
+    for script in SCRIPT.finditer(text):
+        sign, what = (part for part in script.groups() if part)
         tag = "sup" if sign == "^" else "sub"
-        done += f"{escape(text[end : found.start()])}<{tag}>{escape(what.replace('-', '−'))}</{tag}>"
-        end = found.end()
+        done += f"{escape(text[end : script.start()])}<{tag}>{escape(what.replace('-', '−'))}</{tag}>"
+        end = script.end()
     return done + escape(text[end:])
 
 

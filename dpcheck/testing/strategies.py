@@ -27,10 +27,10 @@ MOST = 10**6
 def hypothesis() -> Any:
     """The package. Raises `MissingExtra`."""
     try:
-        import hypothesis as found
+        import hypothesis as package
     except ImportError as error:
         raise MissingExtra("Hypothesis strategies", "testing") from error
-    return found
+    return package
 
 
 def _strategies() -> Any:

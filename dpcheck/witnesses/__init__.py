@@ -153,8 +153,8 @@ def verifier(kind: str) -> Callable[..., Violation]:
     module, _, name = kind.partition(".")
     for home in _homes(module):
         if name in getattr(home, "__all__", ()):
-            found: Callable[..., Violation] = getattr(home, name)
-            return found
+            recompute: Callable[..., Violation] = getattr(home, name)
+            return recompute
     raise WitnessRejected(
         f"no verifier for witnesses of kind {kind!r}; is dpcheck older than the witness, or does --also have to "
         "name the folder of its paper?"

@@ -72,6 +72,16 @@ def test_words_are_never_said_to_hold_here_or_behind(project: Make, half: str, o
     assert outcome in found.checks[ID].expect
 
 
+def test_a_check_asks_the_catalogue_that_made_it(project: Make) -> None:
+    """Another one may be in force."""
+    own, other = (
+        catalogue.load(project_with(project, half, name=name)) for half, name in ((WORDS, "words"), (GIVEN, "given"))
+    )
+    with in_force(other):
+        verdict = judge.conclude(own.checks[ID], [({}, own.checks[ID].measure({}, "smoke", 0))])
+    assert verdict.outcome is Outcome.CONSISTENT
+
+
 def test_a_wrong_claim_is_seen(project: Make) -> None:
     root = project_with(project, GIVEN)
     edit(root / "bounds" / "toy.py", "explicit=2 * L * D", "explicit=L * D")

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from dpcheck.engine import catalogue
-from dpcheck.engine.catalogue import cell_key
 from dpcheck.engine.cells import CellTask, Done, compute_cell
+from dpcheck.engine.collection import cell_key
 from dpcheck.engine.stored import CellKey
 from dpcheck.engine.workers import Workers
 from dpcheck.errors import DpcheckError, InvalidInput

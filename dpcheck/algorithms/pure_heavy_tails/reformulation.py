@@ -258,7 +258,9 @@ def ridge_subgradient(work: RidgeWorkload, w: Array, record: Array, cap: float, 
         raise InvalidInput(f"the conic oracle is for piecewise affine losses; {type(work.link).__name__} is not")
     a, offset = work.features(record)
     pieces = np.asarray(work.link.pieces)
-    found = socp_subgradient(w, pieces[:, :1] * a, pieces[:, 1] - pieces[:, 0] * offset, work.domain, cap)
-    if not found.bias <= bias:
-        raise InvalidInput(f"the conic oracle is certified to {found.bias:.3g}, more than the bias {bias:.3g} allowed")
-    return found
+    subgradient = socp_subgradient(w, pieces[:, :1] * a, pieces[:, 1] - pieces[:, 0] * offset, work.domain, cap)
+    if not subgradient.bias <= bias:
+        raise InvalidInput(
+            f"the conic oracle is certified to {subgradient.bias:.3g}, more than the bias {bias:.3g} allowed"
+        )
+    return subgradient

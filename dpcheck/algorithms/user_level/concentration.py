@@ -34,16 +34,16 @@ def neighbour_counts(points: Array, radii: Sequence[float]) -> tuple[Array, ...]
     if points.ndim != 3 or min(radii) < 0:
         raise InvalidInput(f"needs points (trials, C, d) and radii >= 0, got {points.shape} and {tuple(radii)}")
     trials, count = points.shape[:2]
-    found = tuple(np.full((trials, count), float(count)) for _ in radii)
+    neighbours = tuple(np.full((trials, count), float(count)) for _ in radii)
     reach = np.linalg.norm(points - points.mean(axis=1, keepdims=True), axis=-1).max(axis=1)
     rows = max(1, BLOCK // count)
     # Where all points lie within half a radius of their mean, all pairs are near: no need for C^2 distances.
     for t in np.flatnonzero(2 * reach * (1 + SLACK) > min(radii)):
         for low in range(0, count, rows):
             far = scipy.spatial.distance.cdist(points[t, low : low + rows], points[t])
-            for counts, radius in zip(found, radii, strict=True):
+            for counts, radius in zip(neighbours, radii, strict=True):
                 counts[t, low : low + rows] = (far <= radius).sum(axis=1)
-    return found
+    return neighbours
 
 
 @procedure("user_level/proc-concentration-score")

@@ -152,7 +152,7 @@ def _answered(function: ast.FunctionDef) -> Iterator[ast.Name]:
 
 def _averages(function: ast.FunctionDef) -> set[tuple[str, str]]:
     """(average, iterate) of `average = average + (w - average) / t` and of `average = a * w + (1 - a) * average`."""
-    found = set()
+    averages = set()
     for node in ast.walk(function):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             average = node.targets[0].id
@@ -160,14 +160,14 @@ def _averages(function: ast.FunctionDef) -> set[tuple[str, str]]:
             for each in products:
                 match each:
                     case ast.BinOp(ast.Name(iterate), ast.Sub(), ast.Name(name)) if name == average:
-                        found.add((average, iterate))
+                        averages.add((average, iterate))
                     case ast.BinOp(
                         ast.BinOp(_, ast.Mult(), ast.Name(iterate)),
                         ast.Add(),
                         ast.BinOp(ast.BinOp(ast.Constant(1), ast.Sub(), _), ast.Mult(), ast.Name(name)),
                     ) if name == average:
-                        found.add((average, iterate))
-    return found
+                        averages.add((average, iterate))
+    return averages
 
 
 def _named(name: str, old: ast.Name) -> ast.Name:

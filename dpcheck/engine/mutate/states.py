@@ -49,9 +49,8 @@ class States:
         yield from self._slices.digests(file, [function.partition(".")[0]])
 
     def _null(self, label: str) -> Iterator[str]:
-        kind = self._catalogue.algorithms.get(label)
-        code = getattr(getattr(kind, "execute", None), "__code__", None)
-        if code is not None:
+        if label in self._catalogue.algorithms:
+            code = self._catalogue.algorithms[label].execute.__code__
             yield from self._slices.digests(Path(code.co_filename).resolve())
 
     def _seeded(self, label: str) -> Iterator[str]:

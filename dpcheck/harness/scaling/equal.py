@@ -61,13 +61,13 @@ class Works(BaseWorkload):
 
     @property
     def domain(self) -> Domain:
-        found: Domain = self.each[0].domain
-        return found
+        shared: Domain = self.each[0].domain
+        return shared
 
     @property
     def constants(self) -> Constants:
-        found: Constants = self.each[0].constants
-        return found
+        shared: Constants = self.each[0].constants
+        return shared
 
     def _parts(self, *arrays: Array) -> Iterator[tuple[Any, ...]]:
         trials = max(map(len, arrays))

@@ -205,9 +205,9 @@ class Row:
 
     def __call__(self, rows: Sequence[tuple[Cell, Mapping[str, Any]]], failure_probability: float) -> Verdict:
         series: dict[str, list[tuple[Cell, Mapping[str, Any]]]] = {}
-        for cell, found in rows:
+        for cell, measured in rows:
             name = named({key: value for key, value in unfolded(cell).items() if key != self.variable})
-            series.setdefault(name, []).append((cell, found))
+            series.setdefault(name, []).append((cell, measured))
         share = failure_probability / len(series)
         judged = [self.judge(name, members, share) for name, members in series.items()]
         worst = combine(judged, [{"series": name} if name else {} for name in series])
