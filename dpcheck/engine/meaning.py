@@ -20,8 +20,8 @@ _LOOKS_AT_LOCALS = frozenset({"locals", "vars", "dir", "eval", "exec", "_getfram
 def meaning(tree: ast.Module) -> str:
     """A module without comments, docstrings and formatting, its local variables numbered; the same under every Python.
 
-    Parameters, attributes, what a module or a class defines, and functions, classes and imports within functions keep
-    their names, as others can ask for them by name.
+    Parameters, attributes, what a module or a class defines, functions and classes within functions, and variables that
+    another function declares nonlocal keep their names.
     """
     return plain(tree, _Numbering().of(tree))
 
@@ -41,10 +41,11 @@ def plain(node: ast.AST, names: Mapping[int, int] | None = None) -> str:
 def _say(node: Any, names: Mapping[int, int], words: list[str]) -> None:
     if isinstance(node, ast.AST):
         number = names.get(id(node))
+        of_name = ("asname",) if isinstance(node, ast.alias) else ("id", "name", "rest")
         words.append(type(node).__name__ + "(")
         for key in node._fields:
             value = getattr(node, key, None)
-            if number is not None and key in ("id", "name", "rest"):
+            if number is not None and key in of_name:
                 words.append(f"{key}={number}")
             elif value is not None and value != []:
                 words.append(key + "=")
@@ -85,15 +86,16 @@ class _Numbering:
         self._next = itertools.count()
         self._numbers: dict[int, int] = {}
         self._seen = False
+        self._kept: set[str] = set()
 
     def of(self, tree: ast.AST) -> dict[int, int]:
         """Id of a node -> the number of its variable; nothing where the code may see the names itself."""
+        self._kept = {name for node in ast.walk(tree) if isinstance(node, ast.Nonlocal) for name in node.names}
         self._visit(tree, [])
         return {} if self._seen else self._numbers
 
     def _visit(self, node: ast.AST, scopes: list[_Scope]) -> None:
-        # `nonlocal` names variables by texts, which nobody needs here.
-        self._seen |= isinstance(node, ast.Nonlocal) or (isinstance(node, ast.Call) and _looks_at_locals(node))
+        self._seen |= isinstance(node, ast.Call) and _looks_at_locals(node)
         if isinstance(node, _FUNCTIONS):
             self._function(node, scopes)
         elif isinstance(node, ast.ClassDef):
@@ -117,7 +119,11 @@ class _Numbering:
         shared = {name for each in _within(body) if isinstance(each, ast.Global) for name in each.names}
         own = _Scope({each.arg: None for each in ast.walk(node.args) if isinstance(each, ast.arg)})
         for each, name in _bound(body):
-            if isinstance(each, ast.stmt | ast.alias):
+            if (
+                isinstance(each, ast.stmt)
+                or name in self._kept
+                or (isinstance(each, ast.alias) and each.asname is None)
+            ):
                 own.names[name] = None
             elif name not in own.names and name not in shared:
                 own.names[name] = next(self._next)
@@ -153,6 +159,8 @@ def _named(node: ast.AST) -> str | None:
         return node.id
     if isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar):
         return node.name
+    if isinstance(node, ast.alias):
+        return node.asname
     return node.rest if isinstance(node, ast.MatchMapping) else None
 
 
@@ -161,8 +169,8 @@ def _bound(body: Sequence[ast.AST]) -> Iterator[tuple[ast.AST, str]]:
     for node in _within(body):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node, node.name
-        elif isinstance(node, ast.alias):
-            yield node, (node.asname or node.name).partition(".")[0]
+        elif isinstance(node, ast.alias) and node.asname is None:
+            yield node, node.name.partition(".")[0]
         elif isinstance(node, ast.Name):
             if not isinstance(node.ctx, ast.Load):
                 yield node, node.id

@@ -37,7 +37,9 @@ class Sums:
             case other:
                 del other
         with open(total) as file:
-            return {name: number for name, number in zip(kept, file)}, last, np
+            import math as calculus
+
+            return {name: number for name, number in zip(kept, file)}, last, np, calculus.pi
 '''
 
 
@@ -122,6 +124,9 @@ def test_variables_of_the_functions_around_and_of_the_module() -> None:
     shadowed = "x = 1\ndef f():\n    x = 2\n    def g():\n        global x\n        return x\n    return g\n"
     assert said(shadowed.replace("    x = 2", "    y = 2")) == said(shadowed)
     assert said(shadowed.replace("        global x\n", "")) != said(shadowed)
+    bound = "def f():\n    x = y = 2\n    def g():\n        nonlocal x\n        x = 3\n    return x, y\n"
+    assert said(renamed(bound, "y")) == said(bound) != said(bound.replace("return x, y", "return y, x"))
+    assert said(bound.replace("x", "z")) != said(bound)
     comprehended = "x = [x for x in x]\n"
     assert said("x = [y for y in x]\n") == said(comprehended) != said("x = [y for y in y]\n")
 
