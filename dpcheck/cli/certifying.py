@@ -14,7 +14,6 @@ from dpcheck.cli import completion
 from dpcheck.cli.common import (
     Exit,
     also_option,
-    catalogue_of,
     complain,
     echo_json,
     json_option,
@@ -48,7 +47,7 @@ def certify_command(
     finds other digits on another machine. The ratio is the exact worst case over the printed bound; above 1 the bound
     is refuted. Seconds are of CPU, kept in times.json beside the certificates.
     """
-    catalogue = catalogue_of(root, also) if also else lazily(root)
+    catalogue = lazily(root, also)
     usual = catalogue.layout.certificates if stored else catalogue.layout.home / "reports"
     folder = Path(out) if out else usual
     rows: list[dict[str, Any]] = []

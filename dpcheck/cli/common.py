@@ -180,12 +180,12 @@ def catalogue_of(root: str | None, paths: Iterable[str] = (), *, with_mutants: b
     return loaded
 
 
-def lazily(root: str | None) -> Catalogue:
-    """The catalogue, of which only what is asked for is imported, and said to be amiss."""
+def lazily(root: str | None, paths: Sequence[str] = ()) -> Catalogue:
+    """The catalogue, of which only what is asked for and what is the user's own is imported, and said to be amiss."""
     from dpcheck.engine import catalogue, fetching, kept, layout
 
     here = layout.find(root)
-    collected = fetching.lazily(here, kept=kept.Kept(here))
+    collected = fetching.lazily(here, paths, kept.Kept(here, paths))
     if context := click.get_current_context(silent=True):
         context.with_resource(catalogue.in_force(collected))
         context.call_on_close(collected.keep)

@@ -13,7 +13,6 @@ from dpcheck.cli import completion
 from dpcheck.cli.common import (
     Exit,
     also_option,
-    catalogue_of,
     complain,
     complain_of,
     echo_json,
@@ -191,7 +190,7 @@ def _number(option: str, text: str) -> float:
 def opened(root: str | None, also: Sequence[str] = ()) -> Catalogue | None:
     """The catalogue, in force; none where no content folder is found, which a plan does not need, and says."""
     try:
-        return catalogue_of(root, also) if also else lazily(root)
+        return lazily(root, also)
     except DpcheckError as error:
         if root is not None:
             raise

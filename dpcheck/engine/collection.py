@@ -64,6 +64,7 @@ class Catalogue(Shelves["Claim", "Check"]):
     _deriving: dict[str, list[Path]] = field(default_factory=dict)
     """Statement -> the files of its derivations, of those that were asked for."""
     _order: dict[Path, int] = field(default_factory=dict)
+    _collected: dict[Path, ContentFile] = field(default_factory=dict)
 
     # -- what is asked of it ------------------------------------------------------------------------------------
 
@@ -248,6 +249,7 @@ class Catalogue(Shelves["Claim", "Check"]):
     def collect(self, file: ContentFile, kinds: tuple[type, ...]) -> None:
         """Adds what one file holds; an error is kept, not raised."""
         self._order.setdefault(file.path, len(self._order))
+        self._collected[file.path] = file
         filling.fill(self, file, kinds)
 
     def conform(self, checks: Iterable[Check] | None = None) -> None:

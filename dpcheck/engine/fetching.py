@@ -17,7 +17,7 @@ from dpcheck.engine.collection import Catalogue
 from dpcheck.engine.filling import CONTENT
 from dpcheck.engine.kept import Kept
 from dpcheck.engine.layout import Layout, packaged
-from dpcheck.engine.loading import in_force, load_from, opened
+from dpcheck.engine.loading import collect_own, in_force, opened
 from dpcheck.engine.own import Own
 from dpcheck.engine.shelf import ABOUT, Shelf, near
 from dpcheck.engine.sources import Snapshot
@@ -32,20 +32,22 @@ def lazily(layout: Layout, paths: Sequence[Path | str] = (), kept: Kept | None =
     """The catalogue of `load_from`, of which a file is imported when something is asked that it may hold.
 
     Whoever looks at all of a table gets all of it, validated as by `load`. Until then `errors` speaks of the files
-    that were needed, and of nothing else.
+    that were needed, and of nothing else. What is the user's own is imported at once.
 
     Args:
         kept: knows from earlier which files hold what, and fingerprints; gets what is found out now.
     """
-    if paths or layout.papers or layout.installed:  # what these hold is known once they are imported
-        return load_from(layout, paths)
     catalogue = Catalogue(layout, own=Own.of(layout), kept=kept)
     fetch = Fetch(catalogue)
     for table, kind in (("claims", "states"), ("derivations", "states"), ("underived", "states"), ("checks", "checks")):
         setattr(catalogue, table, Shelf(functools.partial(fetch, kind)))
     catalogue.unchecked = Shelf(functools.partial(fetch, "checks"))
-    for table in ("papers", "unmeasured", "findings", "panels", "contests", "sizes"):
+    catalogue.papers = Shelf(functools.partial(fetch, "papers"))
+    for table in ("unmeasured", "findings", "panels", "contests", "sizes"):
         setattr(catalogue, table, Shelf(functools.partial(fetch, "all")))
+    if paths or layout.papers or layout.installed:
+        with in_force(catalogue):
+            collect_own(catalogue, paths)
     return catalogue
 
 
@@ -72,21 +74,27 @@ class Fetch:
     def _begin(self) -> None:
         here = self._catalogue
         if here.kept is not None:
-            here.kept = Kept(here.layout)
+            here.kept = here.kept.anew()
+        own = [folder for folder in here.folders if folder not in here.layout.content]
         here.folders.clear()
-        here.errors.clear()
-        here._places.clear()
-        here._borrowed.clear()
-        for table in self._tables():
-            dict.clear(table)
+        self._clear()
         self._imported: set[Path] = set()
         self._asked: set[tuple[str, str]] = set()
         self.files: list[ContentFile] = []
         for folder in here.layout.content:
             if opened(here, folder):
                 self.files += collect.files(folder)
+        here.folders += own
         here._order.update((file.path, place) for place, file in enumerate(self.files))
         self._generation = collect.generation(self._catalogue.layout.content)
+
+    def _clear(self) -> None:
+        here = self._catalogue
+        here.errors[:] = here.own.errors
+        here._places.clear()
+        here._borrowed.clear()
+        for table in self._tables():
+            dict.clear(table)
 
     def _tables(self) -> list[dict[str, Any]]:
         here = self._catalogue
@@ -104,7 +112,10 @@ class Fetch:
             had = self._imported
             self._begin()
             self._import([file for file in self.files if file.path in had])
-        if kind == "all" or not name:
+            self._collect(self._own())
+        if kind == "papers" and name and not self._has_paper(name):
+            return
+        if kind in ("all", "papers") or not name:
             self._all()
             return
         statement = name.partition("::")[0].partition("@")[0]
@@ -126,25 +137,32 @@ class Fetch:
             kept.put(asked, [str(file.path) for file in files if _holds(file, name)])
 
     def _import(self, files: Iterable[ContentFile]) -> None:
+        new = [file for file in files if file.path not in self._imported]
+        self._imported.update(file.path for file in new)
+        self._collect(new)
+
+    def _collect(self, files: Iterable[ContentFile]) -> None:
         with in_force(self._catalogue):
             for file in files:
-                if file.path not in self._imported:
-                    self._imported.add(file.path)
-                    self._catalogue.collect(file, CONTENT)
+                self._catalogue.collect(file, CONTENT)
+
+    def _own(self) -> list[ContentFile]:
+        """The user's own files, of which the labels were collected at once."""
+        content = {file.path for file in self.files}
+        return [file for path, file in self._catalogue._collected.items() if path not in content]
+
+    def _has_paper(self, key: str) -> bool:
+        """Whether a content file may hold a statement of that paper; where one does not parse, any may."""
+        heads = [self._found.get(file.path) for file in self.files]
+        return any(one is None or any(label.startswith(f"{key}/") for label in one.states) for one in heads)
 
     def _all(self) -> None:
         """Everything in its order; what was imported before is the same object."""
         self._whole = True
-        here = self._catalogue
-        here.errors.clear()
-        here._places.clear()
-        here._borrowed.clear()
-        for table in self._tables():
-            dict.clear(table)
-        with in_force(here):
-            for file in self.files:
-                here.collect(file, CONTENT)
-            here.conform()
+        self._clear()
+        self._collect([*self.files, *self._own()])
+        with in_force(self._catalogue):
+            self._catalogue.conform()
 
     def may_hold(self, file: ContentFile, kind: str, statement: str) -> bool:
         known = self._found.get(file.path)

@@ -14,7 +14,7 @@ from dpcheck.engine.layout import Layout
 
 
 class Kept:
-    """What earlier commands found out about the sources of a layout as they are now.
+    """What earlier commands found out about the sources of a layout, and of the user's own files, as they are now.
 
     >>> from dpcheck.engine import layout
     >>> kept = Kept(layout.find())
@@ -23,17 +23,21 @@ class Kept:
     ['bounds/toy.py']
     """
 
-    def __init__(self, layout: Layout) -> None:
-        self._layout = layout
+    def __init__(self, layout: Layout, paths: Sequence[str] = ()) -> None:
+        self._layout, self._paths = layout, paths
         self._news = False
 
     @functools.cached_property
     def _state(self) -> tuple[str, ...]:
-        return state(self._layout)
+        return state(self._layout, self._paths)
 
     @functools.cached_property
     def _answers(self) -> dict[str, Any]:
         return memo.read("kept", *self._state) or {}
+
+    def anew(self) -> Kept:
+        """The same, of the sources as they are by now."""
+        return Kept(self._layout, self._paths)
 
     def get(self, name: str) -> Any:
         """An answer that JSON can say, or None."""
@@ -45,7 +49,7 @@ class Kept:
 
     def write(self) -> None:
         """Keeps the answers for later commands, unless a source was edited meanwhile."""
-        if self._news and state(self._layout) == self._state:
+        if self._news and state(self._layout, self._paths) == self._state:
             memo.write(self._answers, "kept", *self._state)
             self._news = False
 

@@ -47,12 +47,7 @@ def load_from(laid_out: layout.Layout, paths: Sequence[Path | str] = (), *, with
     with in_force(catalogue):
         for folder in catalogue.layout.content:
             _folder(catalogue, folder)
-        # `dpcheck run toy` means the paper, even where a folder of that name lies in the working directory.
-        catalogue.paths = tuple(Path(path).resolve() for path in paths if not catalogue.knows(str(path)))
-        for path in (*laid_out.papers, *catalogue.paths):
-            _extra(catalogue, path)
-        for key, folder in laid_out.installed:
-            own.collect_guest(catalogue, key, folder, CONTENT)
+        collect_own(catalogue, paths)
         catalogue.conform()
         if with_mutants:
             for folder in catalogue.layout.mutants:
@@ -60,6 +55,16 @@ def load_from(laid_out: layout.Layout, paths: Sequence[Path | str] = (), *, with
             for file in catalogue.bugs():
                 catalogue.collect(file, BUGS)
     return catalogue
+
+
+def collect_own(catalogue: Catalogue, paths: Sequence[Path | str]) -> None:
+    """Collects what is the user's own: the paper that the root is, files and folders, and installed papers."""
+    # `dpcheck run toy` means the paper, even where a folder of that name lies in the working directory.
+    catalogue.paths = tuple(Path(path).resolve() for path in paths if not catalogue.knows(str(path)))
+    for path in (*catalogue.layout.papers, *catalogue.paths):
+        _extra(catalogue, path)
+    for key, folder in catalogue.layout.installed:
+        own.collect_guest(catalogue, key, folder, CONTENT)
 
 
 def _folder(catalogue: Catalogue, folder: Path) -> None:

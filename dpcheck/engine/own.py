@@ -30,12 +30,14 @@ class Own:
         folders: where each stands -> the keys of the papers there.
         algorithms: label -> class; code: key of a paper -> the files of its algorithms.
         verifiers: key of a paper -> the files with the verifiers of its witnesses; those of the root's content too.
+        errors: what is amiss with a paper as a whole.
     """
 
     folders: dict[Path, set[str]] = field(default_factory=dict)
     algorithms: dict[str, type[Algorithm[Any]]] = field(default_factory=dict)
     code: dict[str, list[Path]] = field(default_factory=dict)
     verifiers: dict[str, tuple[Path, ...]] = field(default_factory=dict)
+    errors: list[CollectionError] = field(default_factory=list)
 
     @classmethod
     def of(cls, laid_out: layout.Layout) -> Own:
@@ -122,14 +124,14 @@ def collect_paper(catalogue: Catalogue, folder: Path, kinds: tuple[type, ...]) -
     for file in content:
         with contextlib.suppress(CollectionError):  # said when its claims and checks are collected
             keys |= {paper.key for paper in collect.content_of(file, (Paper,))}
-    if taken := sorted(keys & catalogue.papers.keys()):
+    if taken := sorted(key for key in keys if key in catalogue.papers):
         other = catalogue.papers[taken[0]].title
         said = f"{folder}: its paper has the key {taken[0]!r}, as {other!r} has already; give it another key"
-        catalogue.errors.append(CollectionError(said))
+        _amiss(catalogue, [CollectionError(said)])
         return
     catalogue.folders += [folder, *(folder / part for part in papers.CONTENT)]
     catalogue.own.folders[folder] = keys
-    catalogue.errors.extend(catalogue.own.add(folder))
+    _amiss(catalogue, catalogue.own.add(folder))
     for file in content:
         catalogue.collect(file, kinds)
 
@@ -138,10 +140,16 @@ def collect_guest(catalogue: Catalogue, key: str, folder: Path, kinds: tuple[typ
     """Collects an installed paper, unless a folder that was named holds it."""
     if any(key in keys or place == folder for place, keys in catalogue.own.folders.items()):
         return
-    known, said = set(catalogue.papers), len(catalogue.errors)
+    said = len(catalogue.errors)
     collect_paper(catalogue, folder, kinds)
-    kept = catalogue.own.folders.get(folder, set())
-    catalogue.guests |= kept - known
+    kept = catalogue.own.folders.get(folder, set())  # keys that no other paper has
+    catalogue.guests |= kept
     if key not in kept and len(catalogue.errors) == said:
         holds = f"it holds {', '.join(sorted(kept))}" if kept else "it holds none"
-        catalogue.errors.append(CollectionError(f"the installed paper {key!r} is not in {folder}; {holds}"))
+        _amiss(catalogue, [CollectionError(f"the installed paper {key!r} is not in {folder}; {holds}")])
+
+
+def _amiss(catalogue: Catalogue, errors: Iterable[CollectionError]) -> None:
+    said = list(errors)
+    catalogue.errors.extend(said)
+    catalogue.own.errors.extend(said)

@@ -10,7 +10,7 @@ import pytest
 
 import dpcheck as dp
 from dpcheck.checks import Context
-from dpcheck.engine import catalogue, hypotheses, layout, own, papers
+from dpcheck.engine import catalogue, fetching, hypotheses, layout, own, papers
 from dpcheck.engine.catalogue import Catalogue
 from dpcheck.engine.judge import RuleBroken, conclude
 from dpcheck.errors import UnknownLabel, WitnessRejected
@@ -143,6 +143,38 @@ class TestCollection:
         assert set(found.papers) == {"mine"}
         assert "mine-bug" in found.mutants
 
+    def test_lazily_it_is_there_at_once_and_the_rest_when_it_is_asked_for(self, project: Make, mine: Path) -> None:
+        root, broken = project({"bounds/broken.py": "x = 1 / 0\n"}), "broken.py:1: does not import"
+        lazy = fetching.lazily(layout.find(root), [mine])
+        assert lazy.claim("mine/thm-1").paper.title == "My paper"
+        assert [check.id for check in lazy.select(["mine/thm-1"])] == ["mine/thm-1::known"]
+        assert "mine/alg-1" in lazy.own.algorithms
+        assert lazy.claim("toy/thm-1").paper.key == "toy"
+        assert messages(lazy) == []
+        whole = catalogue.load(root, paths=[mine])
+        for table in ("papers", "claims", "checks"):
+            assert list(getattr(lazy, table)) == list(getattr(whole, table))
+        assert [broken in said for said in messages(lazy)] == [True]
+        assert messages(lazy) == messages(whole)
+        assert lazy.fingerprints() == whole.fingerprints()
+
+    def test_lazily_what_is_amiss_with_it_is_said_from_first_to_last(self, project: Make, mine: Path) -> None:
+        write(mine, {"algorithms/broken.py": "x = 1\ny = 1 / 0\n"})
+        lazy = fetching.lazily(layout.find(project()), [mine])
+        (first,) = messages(lazy)
+        assert "broken.py:2: does not import: ZeroDivisionError" in first
+        assert len(lazy.claims) > 1
+        assert messages(lazy) == [first]
+
+    def test_lazily_it_survives_another_load(self, project: Make, mine: Path) -> None:
+        root = project()
+        lazy = fetching.lazily(layout.find(root), [mine])
+        lazy.claim("toy/thm-1")
+        catalogue.load(root)
+        assert {check.id for check in lazy.checks_of("toy/lem-2")} == {"toy/lem-2::sampled"}
+        assert lazy.claim("mine/thm-1").paper.title == "My paper"
+        assert messages(lazy) == []
+
     def test_a_broken_file_is_named_and_the_rest_is_usable(self, project: Make, mine: Path) -> None:
         write(mine, {"algorithms/broken.py": "x = 1\ny = 1 / 0\n", "bounds/worse.py": "def\n"})
         found = catalogue.load(project(), paths=[mine])
@@ -167,6 +199,9 @@ class TestCollection:
         found = catalogue.load(project(), paths=[taken])
         assert "the key 'toy', as 'A toy paper' has already" in messages(found)[0]
         assert found.papers["toy"].title == "A toy paper"
+
+        lazy = fetching.lazily(layout.find(project()), [taken])
+        assert "the key 'toy', as 'A toy paper' has already" in messages(lazy)[0]
 
     def test_the_label_of_an_algorithm_of_dpcheck(self, project: Make, tmp_path: Path) -> None:
         taken = write(tmp_path / "own", {"algorithms/a.py": ALGORITHM.replace("mine/alg-1", "lp_spaces/alg-1")})
