@@ -147,7 +147,7 @@ def _certified(schedule: Schedule[Any], spent: Account) -> tuple[Guarantee | Non
 
 
 def _worst_epsilon(spent: Account, delta: float) -> float:
-    """`spent.epsilon(delta)`, without the curves of stretches that a quick bound puts below another stretch's epsilon."""
+    """`spent.epsilon(delta)`; stretches that a quick bound puts below another one's epsilon need no curve."""
     worst = 0.0
     for quick, stretch in sorted(((_quickly(s, delta), s) for s in spent.stretches), key=lambda pair: -pair[0]):
         if quick > worst:

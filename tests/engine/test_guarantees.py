@@ -51,7 +51,7 @@ def test_the_promise_of_theorem_1_is_shown_as_refuted() -> None:
 @pytest.mark.parametrize(
     ("label", "setting"),
     [
-        ("l1_geometry/alg-2", Setting(n=20_000, d=10, epsilon=1.0, delta=1e-6)),  # stretches that quick bounds tell apart
+        ("l1_geometry/alg-2", Setting(n=20_000, d=10, epsilon=1.0, delta=1e-6)),  # quick bounds tell apart
         ("tsybakov/alg-7", Setting(n=65_536, d=10, epsilon=1.0, delta=1e-6)),
         ("tsybakov/alg-3@private", FIVE),
         ("tsybakov/alg-3@corrected", FIVE),
