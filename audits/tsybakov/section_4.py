@@ -16,13 +16,14 @@ from dpcheck.harness import accuracy, runtime, symbolic
 from dpcheck.harness.relations import judged
 from dpcheck.interfaces import Array, Sample
 from dpcheck.symbols import D
-from dpcheck.verdicts import Verdict, differs, refuted
+from dpcheck.verdicts import Verdict, differs, holds, refuted
 from dpcheck.workloads.regularised import RegularisedPopulation
 from dpcheck.workloads.sheared import Sheared
 
-from .cases import well
+from .cases import told, well
+from .edges import EDGES, SIZED, smallest_named
 from .lemmas import PLANE, QUARTIC
-from .lines import LOSSES, Discs, nearest
+from .lines import LOSSES, Discs, nearest, refuses
 
 
 def _l4_excess(delta: Array, s: float) -> float:
@@ -227,3 +228,31 @@ def projection_on_an_intersection(context: Context) -> Verdict:
     )  # fmt: skip
     once = ball.project(box.project(w))
     return replace(verdict, numbers={**verdict.numbers, "plain alternation is off by": float(np.abs(once - p).max())})
+
+
+@check("tsybakov/alg-1", kind="accuracy", grid={"label": tuple(EDGES)}, also=tuple(EDGES)[1:])
+def values_are_taken_up_to_their_edges(context: Context, *, label: str) -> Verdict:
+    """Every parameter at values that are just legal, and at others that are not: only these are refused."""
+    # unbound: what is taken and refused, which no formula says
+    for name, edge in EDGES[label].items():
+        for value in (*edge.legal, *edge.illegal):
+            taken = not refuses(lambda value=value, made=edge.made: made(value))
+            if taken != (value in edge.legal):
+                return differs(f"{label} {'takes' if taken else 'refuses'} {name} = {value:g}", "exact")
+    return holds(f"{', '.join(EDGES[label])}: taken where they are legal, and refused beyond", "exact")
+
+
+@check("tsybakov/alg-3", kind="accuracy", grid={"label": tuple(SIZED)}, also=tuple(SIZED)[1:])
+def sizes_that_refusals_name_would_do(context: Context, *, label: str) -> Verdict:
+    """Of every size that is refused: the one that is named is planned, and the one before it is not."""
+    # unbound: what is planned and refused, which no formula says
+    algorithm, sizes = SIZED[label]
+    for size in sizes:
+        named = smallest_named(algorithm, size)
+        if named is None or named <= size:
+            return differs(f"{label} at n = {size:,} is planned, or names n = {named} as large enough", "exact")
+        if refuses(lambda named=named: algorithm.schedule(told(PLANE), named)):
+            return differs(f"{label} at n = {size:,} names n = {named:,}, and refuses that too", "exact")
+        if not refuses(lambda named=named: algorithm.schedule(told(PLANE), named - 1)):
+            return differs(f"{label} at n = {size:,} names n = {named:,}, and takes one record less", "exact")
+    return holds(f"n = {', '.join(map(str, sizes))} are refused, and the sizes that they name are the next", "exact")

@@ -201,9 +201,7 @@ def _root(rising: Callable[[Array], Array], low: Array, high: Array, gap: float)
     below, above = rising(low), rising(high)
     high, low = np.where(below >= 0, low, high), np.where((above <= 0) & (below < 0), high, low)
     gap = max(gap, 4 * float(np.spacing(max(np.abs(low).max(), np.abs(high).max()))))
-    for _ in range(60):
-        if float((high - low).max()) <= gap:
-            break
+    while float((high - low).max()) > gap:
         # A secant, a probe just beyond it, which closes the bracket if the secant was right, and the middle.
         share = -below / np.where(above > below, above - below, 1.0)
         w = low + np.where((below < 0) & (above > 0), np.clip(share, 0.0, 1.0), 0.5) * (high - low)

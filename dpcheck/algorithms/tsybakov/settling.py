@@ -55,10 +55,11 @@ def settled(
             w = origin + size * v / np.sqrt(A)
             g = work.gradient(w[None], records)
             far = np.linalg.norm(g, axis=1)
-            huber = np.where(far <= level, far**2 / 2, level * (far - level / 2))
-            linear = (clip_norm(g, level) * A * (w - origin)).sum(axis=1)
-            value = share @ np.where(records[:, 0] == 0, linear, huber) / weight + A @ (w - origin) ** 2 / 2
-            return float(value / size**2), np.asarray(np.sqrt(A) * pull(w) / size)
+            huber = np.where(far <= level, far**2 / 2, level * (far - level / 2))  # the same: where `root` begins
+            linear = (clip_norm(g, level) * A * (w - origin)).sum(axis=1)  # the same: where `root` begins
+            value = share @ np.where(records[:, 0] == 0, linear, huber) / weight  # the same: where `root` begins
+            value += A @ (w - origin) ** 2 / 2  # the same: where `root` begins
+            return float(value / size**2), np.asarray(np.sqrt(A) * pull(w) / size)  # the same: where `root` begins
 
         optimum = scipy.optimize.minimize(potential, np.zeros(2), jac=True, method="BFGS", options={"gtol": 1e-10})
         rough = origin + size * optimum.x / np.sqrt(A)
