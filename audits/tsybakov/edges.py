@@ -12,8 +12,10 @@ from dpcheck.algorithms.tsybakov.baseline import PoissonSGD
 from dpcheck.algorithms.tsybakov.clipped import Restricted, clipped_descent, clipped_mean, regularised_minimiser
 from dpcheck.algorithms.tsybakov.hard_instances import plug_in, private_instance, sign_packing
 from dpcheck.algorithms.tsybakov.mechanisms import local_law, printed_gaussian
+from dpcheck.algorithms.tsybakov.settling import settled
 from dpcheck.errors import Infeasible
 from dpcheck.interfaces import Algorithm, Problem, Sample
+from dpcheck.workloads.sheared import Sheared
 
 from .cases import approximation, iterated, told
 from .lemmas import PLANE
@@ -26,6 +28,12 @@ RNG = np.random.default_rng
 def stepped(steps: int = 2, eta: float = 0.25, weight: float = 0.25) -> object:
     """Algorithm 2 on three records."""
     return clipped_descent(PLANE, DATA, ORIGIN, steps=steps, eta=eta, level=0.25, weight=weight)
+
+
+def rested(eta: float) -> object:
+    """Where Algorithm 2 comes to rest on four linear losses: its steps contract up to eta (1 + 2 weight) = 2."""
+    sample = Sample(np.tile([0.0, 0.0, 1.0, 0.0], (1, 4, 1)), np.ones((1, 4)))
+    return settled(Sheared(1.0, 3.0), sample, ORIGIN, steps=200, eta=eta, level=1.0, weight=0.5)
 
 
 def suggested(n: int = 1, level: float = 0.25, rho: float = 0.25) -> object:
@@ -65,6 +73,7 @@ EDGES: Mapping[str, Mapping[str, Edge]] = {
         "steps": Edge(lambda x: stepped(steps=x), (0, 1), (-1,)),
         "eta": positive(lambda x: stepped(eta=x)),
         "weight": Edge(lambda x: stepped(weight=x), (0.0, 0.25), (-0.25,)),
+        "eta of long phases": Edge(rested, (1.0,), (1.125,)),
     },
     "tsybakov/alg-3": {
         "p": Edge(lambda x: LocalisedClipped(p=x), (1.0,), (0.5,)),

@@ -42,7 +42,7 @@ def settled(
         raise InvalidInput(f"steps of size {eta:g} with weight {weight:g} need not contract")
     n, A = float(sample.weights[0].sum()), np.array([1.0, work.a])
     share, records = sample.weights[0] / n, sample.values[0]
-    size, shrunk = level / (n * weight), math.exp(steps * math.log1p(-eta * weight)) if eta * weight < 1 else 0.0
+    size, shrunk = level / (n * weight), math.exp(steps * math.log1p(-eta * weight))
     ends = []
     for origin in np.unique(start, axis=0):
 
