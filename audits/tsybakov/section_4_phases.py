@@ -30,7 +30,7 @@ from dpcheck.verdicts import Point, Verdict, differs, holds, refuted
 from dpcheck.workloads.sheared import Sheared
 from dpcheck.workloads.tilted_power import ProductTilt, SparseTilt
 
-from .cases import BECAUSE, everywhere, localised, problem, told, transcribed, well
+from .cases import BECAUSE, LINE, everywhere, localised, problem, told, transcribed, well
 from .lemmas import PLANE, counted, within
 from .lines import (
     FREELY,
@@ -263,6 +263,23 @@ def budgets_up_to_what_the_noise_does(context: Context, *, delta: float) -> Verd
     )
     numbers = {"largest epsilon": legal, "off": off, "delta": exact}
     return (holds if off <= 1e-9 and exact <= delta else differs)(said, "certificate", numbers=numbers)
+
+
+@check("tsybakov/alg-3", kind="accuracy", grid={"k": (2.0, 3.0), "n": (2**8, 2**16)})
+def exponents_that_refusals_name_would_do(context: Context, *, k: float, n: int) -> Verdict:
+    """Losses too steep for p = 1: the exponent that the refusal names is planned, and one a hundredth less is not."""
+    # unbound: what is planned and refused, which no formula says
+    steep = replace(LINE.constants, lipschitz=lambda q: 50.0)
+    problem = replace(told(LINE), constants=steep)
+    try:
+        corrected(k=k).schedule(problem, n)
+    except Infeasible as error:
+        least = float(error.advice.removeprefix("p >= ").removesuffix(" is enough"))
+    else:
+        return differs("losses of Lipschitz constant 50 are planned at p = 1")
+    enough = [not refuses(lambda s=s: corrected(p=s * least, k=k).schedule(problem, n)) for s in (0.99, 1.01)]
+    said = f"p >= {least:.3g} is named; whether a hundredth less and more are planned: {enough}"
+    return (holds if enough == [False, True] else differs)(said, "exact", numbers={"p": least})
 
 
 CONVEX = {"tsybakov/thm-1": {"epsilon": 4.0}, "tsybakov/thm-10": {}}

@@ -156,7 +156,7 @@ def points_of_rest_are_where_steps_end(context: Context, *, records: str) -> Ver
     rows[:, 0], rows[:, 1], rows[:, 2:] = curved, curved * rng.choice([-1.0, 1.0], n), rng.normal(0.3, 2.0, (n, 2))
     rows[:2, :2] = 0.0
     sample, start = Sample(rows[None], np.ones((1, n))), np.array([[0.0, 0.0], [1.5, -2.0]])
-    fields = {"eta": eta, "level": level, "weight": weight}
+    fields: dict[str, Any] = {"eta": eta, "level": level, "weight": weight}
 
     def rest(steps: int) -> Array:
         return settled(work, sample, start, steps=steps, **fields)
