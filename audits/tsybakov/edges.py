@@ -13,7 +13,7 @@ from dpcheck.algorithms.tsybakov.clipped import Restricted, clipped_descent, cli
 from dpcheck.algorithms.tsybakov.hard_instances import plug_in, private_instance, sign_packing
 from dpcheck.algorithms.tsybakov.mechanisms import local_law, printed_gaussian
 from dpcheck.algorithms.tsybakov.settling import settled
-from dpcheck.errors import Infeasible
+from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.interfaces import Algorithm, Problem, Sample
 from dpcheck.workloads.sheared import Sheared
 
@@ -44,6 +44,17 @@ def suggested(n: int = 1, level: float = 0.25, rho: float = 0.25) -> object:
 def instance(chance: float = 0.25, k: float = 2.0) -> object:
     """A law of Theorem 4."""
     return private_instance(np.ones(2), chance, k=k, ball="corrected")
+
+
+def attempted(made: Callable[[], object]) -> str:
+    """ "taken", "refused", or the error that an honest caller would get to see."""
+    try:
+        made()
+    except (Infeasible, InvalidInput):
+        return "refused"
+    except (ArithmeticError, ValueError, TypeError, IndexError) as error:
+        return f"broken by {type(error).__name__}: {error}"
+    return "taken"
 
 
 class Edge(NamedTuple):

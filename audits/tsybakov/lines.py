@@ -18,7 +18,7 @@ from dpcheck.checks import Context
 from dpcheck.claims import evaluate
 from dpcheck.engine.settings import drawn
 from dpcheck.engine.statements import order_of, stated
-from dpcheck.errors import Infeasible, InvalidInput
+from dpcheck.errors import DpcheckError, Infeasible, InvalidInput
 from dpcheck.harness.lines import Seen
 from dpcheck.harness.relations import judged
 from dpcheck.interfaces import Algorithm, Array, Problem, Release, Rng, Schedule, Workload
@@ -161,7 +161,10 @@ def watch(
     start = np.full((1, d), 0.3 * work.constants.diameter(2.0) / 2)
     plan = algorithm.schedule(problem, n)
     run: Run[Any] = Run(plan, trials, context.rng("run"))
-    returned = algorithm.execute(run, work, Fixed(rows), start)
+    try:
+        returned = algorithm.execute(run, work, Fixed(rows), start)
+    except (DpcheckError, ArithmeticError, ValueError, TypeError, IndexError):  # it returns nothing, which no line does
+        returned = np.full((trials, d), np.nan)
     return WatchedRun(work, plan, rows, np.broadcast_to(start, (trials, d)), run, returned)
 
 

@@ -62,7 +62,11 @@ def permuted_batches(run: Run[ClippedBatches], workload: Workload, data: Data, p
 
 def placed_batches(run: Run[ClippedBatches], workload: Workload, data: Data, plan: ClippedBatches) -> Clipped:
     """Each record is in batch t with chance 1/(2T), and in none with chance 1/2; sums are over b, whatever the size."""
-    whole, chances = data.read(), [1 / (2 * plan.T)] * plan.T + [0.5]
+    whole = data.read()
+    chances = [
+        *([1 / (2 * plan.T)] * plan.T),
+        0.5,  # the same: `multinomial` takes what the others leave
+    ]
     counts = np.broadcast_to(whole.weights, (run.trials, whole.weights.shape[1])).astype(np.int64)
     places = run.coins(lambda rng: rng.multinomial(counts, chances))
 

@@ -61,7 +61,9 @@ def settled(
             value += A @ (w - origin) ** 2 / 2  # the same: where `root` begins
             return float(value / size**2), np.asarray(np.sqrt(A) * pull(w) / size)  # the same: where `root` begins
 
-        optimum = scipy.optimize.minimize(potential, np.zeros(2), jac=True, method="BFGS", options={"gtol": 1e-10})
+        optimum = scipy.optimize.minimize(
+            potential, np.zeros_like(origin), jac=True, method="BFGS", options={"gtol": 1e-10}
+        )
         rough = origin + size * optimum.x / np.sqrt(A)
         end = scipy.optimize.root(pull, rough, tol=1e-14).x
         left = float(np.linalg.norm(pull(end))) + shrunk * float(np.linalg.norm(origin - end))
