@@ -65,7 +65,7 @@ Discs = tuple[tuple[Array, float], ...]
 def nearest(w: Array, discs: Discs) -> Array:
     """The point of an intersection of discs, or intervals, that is nearest to w, (trials, d).
 
-    It is w, or the projection on one disc, or a point where two circles meet.
+    It is w, or the projection on one disc, or a point where two circles meet; nan where the discs do not.
     """
     found = [w, *(centre + (w - centre) * _shrunk(w - centre, radius) for centre, radius in discs)]
     if w.shape[1] == 2:
@@ -75,9 +75,7 @@ def nearest(w: Array, discs: Discs) -> Array:
         over = max_of([np.linalg.norm(point - centre, axis=1) / radius for centre, radius in discs])
         far = np.where(over <= 1 + 1e-12, np.linalg.norm(point - w, axis=1), np.inf)
         best, least = np.where((far < least)[:, None], point, best), np.minimum(far, least)
-    if not np.isfinite(least).all():
-        raise ValueError("the discs do not meet")
-    return best
+    return np.where(np.isfinite(least)[:, None], best, np.nan)
 
 
 def max_of(values: Sequence[Array]) -> Array:
