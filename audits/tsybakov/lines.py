@@ -6,6 +6,7 @@ intersections of discs, and every core and the returned point are compared with 
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -148,6 +149,19 @@ class WatchedRun:
         said = f"{len(self.compared)} cores and returned points, and the lines replayed: {off:.3g} apart at most"
         fields: dict[str, Any] = {"numbers": {"largest difference": off}}
         return holds(said, "exact", **fields) if off <= 1e-8 else differs(said, "exact", **fields)
+
+
+def replayed(lines: Callable[..., Verdict]) -> Callable[..., Verdict]:
+    """A check of lines that says so where the run breaks them: no coins left, or points of another shape."""
+
+    @functools.wraps(lines)
+    def watched(context: Context, **cell: Any) -> Verdict:
+        try:
+            return lines(context, **cell)
+        except (StopIteration, ArithmeticError, ValueError, TypeError, IndexError) as error:
+            return differs(f"the run cannot be replayed by its lines: {type(error).__name__}: {error}", "exact")
+
+    return watched
 
 
 def watch(

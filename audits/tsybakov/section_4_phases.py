@@ -43,6 +43,7 @@ from .lines import (
     planned_as,
     refuses,
     releases_of,
+    replayed,
     rough,
     watch,
 )
@@ -70,6 +71,7 @@ settings_of_algorithm_3 = settings(
     kind="accuracy",
     grid={"reading": ("literal", "corrected", "private", "trivial", "smallest", "every-loss"), "loss": tuple(LOSSES)},
 )
+@replayed
 def lines_of_algorithm_3(context: Context, *, reading: str, loss: str) -> Verdict:
     """Every phase on its own batch, from the output before it, on its ball or projected; noise as the plan has it."""
     algorithm, work = LocalisedClipped(**{**FREELY, **LocalisedClipped.readings[reading]}), LOSSES[loss]

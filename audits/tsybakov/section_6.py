@@ -23,7 +23,7 @@ from dpcheck.workloads.linear import TwoPoint
 
 from .cases import ANY, problem, told, well
 from .lemmas import PLANE, accounted, called, counted, searched
-from .lines import LOOSE, LOSSES, Released, batches_of, steps_of_algorithm_6, steps_of_places, watch
+from .lines import LOOSE, LOSSES, Released, batches_of, replayed, steps_of_algorithm_6, steps_of_places, watch
 
 BATCHES = {
     "T": "tsybakov/alg-6@steps",
@@ -66,6 +66,7 @@ settings_of_algorithm_6 = settings(
     grid={"weights": ("corrected", "printed"), "loss": tuple(LOSSES)},
     also=("tsybakov/alg-6@weights", "tsybakov/alg-6@prox", "tsybakov/alg-7@weights"),
 )
+@replayed
 def lines_of_algorithm_6(context: Context, *, weights: str, loss: str) -> Verdict:
     """Permuted batches, points between averages and steps, clipped means and prox steps; three records spare."""
     algorithm, work = PermutedAccelerated(weights=weights, batches=5, calibration="plain"), LOSSES[loss]  # type: ignore[arg-type]
@@ -176,6 +177,7 @@ settings_of_algorithm_7 = settings(
 @check(
     "tsybakov/alg-7", kind="accuracy", grid={"reading": ("literal", "corrected", "shrinking"), "loss": tuple(LOSSES)}
 )
+@replayed
 def lines_of_algorithm_7(context: Context, *, reading: str, loss: str) -> Verdict:
     """Calls of Algorithm 6 on parts of doubling size, each from the output before it, on the domain or a ball of it."""
     algorithm, work = IteratedAccelerated(**IteratedAccelerated.readings[reading]), LOSSES[loss]
@@ -274,6 +276,7 @@ def drawn_places_are_private(context: Context, *, epsilon: float, delta: float) 
 
 
 @check("tsybakov/alg-6@placed", kind="accuracy", grid={"loss": tuple(LOSSES)})
+@replayed
 def lines_of_placed_batches(context: Context, *, loss: str) -> Verdict:
     """Places, sums over n/(2T), points between averages and steps, prox steps; some batches are empty.
 
@@ -306,6 +309,7 @@ def parts_of_placed_calls(context: Context) -> Verdict:
 
 
 @check("tsybakov/alg-7", kind="accuracy", also=("tsybakov/thm-7@corrected",))
+@replayed
 def lines_of_placed_calls(context: Context) -> Verdict:
     """Calls on equal parts, each on half of the ball before it, around where the last one ended."""
     work, algorithm = LOSSES["plane"], IteratedAccelerated(**IteratedAccelerated.readings["placed"], calls=3)

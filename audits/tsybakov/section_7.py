@@ -37,7 +37,7 @@ from dpcheck.workloads.sparse_designs import census_like, doctor_visits, marriag
 
 from .cases import ANY, localised, problem, told, well
 from .lemmas import PLANE, accounted, searched
-from .lines import LOOSE, LOSSES, Released, nearest, watch
+from .lines import LOOSE, LOSSES, Released, nearest, replayed, watch
 
 
 @check("tsybakov/proc-dpsgd", kind="privacy", grid={"epsilon": (0.5, 2.0), "T": by_size((8,), (1, 8, 50))})
@@ -68,6 +68,7 @@ def steps_of_dpsgd(context: Context) -> Verdict:
 
 
 @check("tsybakov/proc-dpsgd", kind="accuracy", grid={"average": (True, False), "loss": tuple(LOSSES)})
+@replayed
 def lines_of_dpsgd(context: Context, *, average: bool, loss: str) -> Verdict:
     """Poisson samples, sums of clipped gradients over the expected size, projected steps; the mean or the last one."""
     algorithm, work = PoissonSGD(T=4, b=5, level=1.5, eta=0.4, average=average), LOSSES[loss]
