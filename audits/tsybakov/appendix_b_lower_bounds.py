@@ -169,6 +169,13 @@ def packing_has_its_size_and_distance(context: Context, *, d: int) -> Verdict:
     return lower_bound.verdict(facts)
 
 
+def _pull(chance: float, k: float, theta: float) -> Fact:
+    """At the edge of the printed ball the pull |w|^(theta - 1) is the length of an atom, as printed."""
+    work = private_instance(np.ones(4), chance, k=k, theta=theta, r_k=R_K, ball="printed")
+    pull = work.weight * (work.constants.diameter(2.0) / 2) ** (theta - 1)
+    return Fact(f"pull at the edge at p_a = {chance:g}", pull, "=", float(work.lengths[0].max()), tolerance=1e-9)
+
+
 @check("tsybakov/proc-lb4-data", kind="lower-bound", grid={"k": (2, 4), "d": (9, 100)})
 def atoms_have_their_mean(context: Context, *, k: int, d: int) -> Verdict:
     """Length of the mean of Theorem 4's law against p_a^((k-1)/k) r_k/2, from its atoms with 50 digits."""
@@ -186,6 +193,7 @@ def atoms_have_their_mean(context: Context, *, k: int, d: int) -> Verdict:
                 Fact(f"(E|x|^k)^(1/k) at p_a = {p}", law.moment(k) ** (mpmath.mpf(1) / k), "=", R_K / 2, 1e-40),
                 Fact(f"|mean| as built at p_a = {p}", float(np.linalg.norm(work.mean)), "=", wanted, tolerance=1e-12),
             ]
+            facts += [_pull(float(p), float(k), theta) for theta in (2.0, 3.0)]
     return lower_bound.verdict(facts)
 
 

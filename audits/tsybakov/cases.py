@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import scipy
@@ -275,6 +275,13 @@ def bowl(n: int, curvature: float, k: float, epsilon: float, d: int) -> Instance
     return instance(localised(k), known_well(curvature, 2 * k, 1.0, d=d), n, k, epsilon)
 
 
+@runtime_checkable
+class HasExponent(Protocol):
+    """A workload that grows like a power of the distance, and knows which."""
+
+    theta: float
+
+
 def instance(
     algorithm: Algorithm[Any],
     work: Any,
@@ -288,7 +295,7 @@ def instance(
     told, c = problem(work, epsilon, delta), work.constants
     at = {
         "n": float(n), "k": k, "d": float(c.d), "D": c.diameter(2.0), "p": 1.0, "lambda": growth,
-        "theta": getattr(work, "theta", math.nan), "epsilon": epsilon, "delta": delta,
+        "theta": work.theta if isinstance(work, HasExponent) else math.nan, "epsilon": epsilon, "delta": delta,
         "R_2k": averaged_moment(c, 2 * k, 1 << (n.bit_length() - 1)), "beta": told.failure_probability,
         "L": c.lipschitz(2.0), "r_k": c.moment(k, 1), "rho": epsilon**2 / math.log(1 / delta),
     }  # fmt: skip

@@ -6,6 +6,7 @@ intersections of discs, and every core and the returned point are compared with 
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +19,7 @@ from dpcheck.checks import Context
 from dpcheck.claims import evaluate
 from dpcheck.engine.settings import drawn
 from dpcheck.engine.statements import order_of, stated
-from dpcheck.errors import Infeasible, InvalidInput
+from dpcheck.errors import DpcheckError, Infeasible, InvalidInput
 from dpcheck.harness.lines import Seen
 from dpcheck.harness.relations import judged
 from dpcheck.interfaces import Algorithm, Array, Problem, Release, Rng, Schedule, Workload
@@ -65,7 +66,7 @@ Discs = tuple[tuple[Array, float], ...]
 def nearest(w: Array, discs: Discs) -> Array:
     """The point of an intersection of discs, or intervals, that is nearest to w, (trials, d).
 
-    It is w, or the projection on one disc, or a point where two circles meet.
+    It is w, or the projection on one disc, or a point where two circles meet; nan where the discs do not.
     """
     candidates = [w, *(centre + (w - centre) * _shrunk(w - centre, radius) for centre, radius in discs)]
     if w.shape[1] == 2:
@@ -75,9 +76,7 @@ def nearest(w: Array, discs: Discs) -> Array:
         over = max_of([np.linalg.norm(point - centre, axis=1) / radius for centre, radius in discs])
         far = np.where(over <= 1 + 1e-12, np.linalg.norm(point - w, axis=1), np.inf)
         best, least = np.where((far < least)[:, None], point, best), np.minimum(far, least)
-    if not np.isfinite(least).all():
-        raise ValueError("the discs do not meet")
-    return best
+    return np.where(np.isfinite(least)[:, None], best, np.nan)
 
 
 def max_of(values: Sequence[Array]) -> Array:
@@ -152,6 +151,19 @@ class WatchedRun:
         return holds(said, "exact", **fields) if off <= 1e-8 else differs(said, "exact", **fields)
 
 
+def replayed(lines: Callable[..., Verdict]) -> Callable[..., Verdict]:
+    """A check of lines that says so where the run breaks them: no coins left, or points of another shape."""
+
+    @functools.wraps(lines)
+    def watched(context: Context, **cell: Any) -> Verdict:
+        try:
+            return lines(context, **cell)
+        except (StopIteration, ArithmeticError, ValueError, TypeError, IndexError) as error:
+            return differs(f"the run cannot be replayed by its lines: {type(error).__name__}: {error}", "exact")
+
+    return watched
+
+
 def watch(
     context: Context, algorithm: Algorithm[Any], problem: Problem, work: Workload, n: int, trials: int = 3
 ) -> WatchedRun:
@@ -161,7 +173,10 @@ def watch(
     start = np.full((1, d), 0.3 * work.constants.diameter(2.0) / 2)
     plan = algorithm.schedule(problem, n)
     run: Run[Any] = Run(plan, trials, context.rng("run"))
-    returned = algorithm.execute(run, work, Fixed(rows), start)
+    try:
+        returned = algorithm.execute(run, work, Fixed(rows), start)
+    except (DpcheckError, ArithmeticError, ValueError, TypeError, IndexError):  # it returns nothing, which no line does
+        returned = np.full((trials, d), np.nan)
     return WatchedRun(work, plan, rows, np.broadcast_to(start, (trials, d)), run, returned)
 
 

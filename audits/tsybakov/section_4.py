@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -16,11 +17,12 @@ from dpcheck.harness import accuracy, runtime, symbolic
 from dpcheck.harness.relations import judged
 from dpcheck.interfaces import Array, Sample
 from dpcheck.symbols import D
-from dpcheck.verdicts import Verdict, differs, refuted
+from dpcheck.verdicts import Verdict, differs, holds, refuted
 from dpcheck.workloads.regularised import RegularisedPopulation
 from dpcheck.workloads.sheared import Sheared
 
-from .cases import well
+from .cases import told, well
+from .edges import EDGES, SIZED, attempted, smallest_named
 from .lemmas import PLANE, QUARTIC
 from .lines import LOSSES, Discs, nearest
 
@@ -210,6 +212,14 @@ def exact_minimiser_of_quadratics(context: Context) -> Verdict:
     )  # fmt: skip
 
 
+def _off_a_segment() -> float:
+    """Distance of Dykstra's point to the end of a segment, a line cut by a square, on the way to which it stalls."""
+    square, along = Box([-1.0, -1.0], [1.0, 1.0]), np.array([5.0, 1.0]) / math.sqrt(26)
+    line = np.array([0.0, 1.1])
+    p = dykstra(square.project, lambda w: line + ((w - line) @ along)[..., None] * along, np.array([[5.0, 0.0]]))
+    return float(np.linalg.norm(p - [-0.5, 1.0]))
+
+
 @check("tsybakov/proc-dykstra", kind="accuracy")
 def projection_on_an_intersection(context: Context) -> Verdict:
     """<w - p, q - p> <= 0 for all q of a fine grid of the box and the ball, p the point of Dykstra's method."""
@@ -222,8 +232,38 @@ def projection_on_an_intersection(context: Context) -> Verdict:
     outside = max(float(np.abs(box.project(p) - p).max()), float((np.linalg.norm(p - [0.4, 0.1], axis=1) - 1).max()))
     slack = np.einsum("td,tqd->tq", w - p, inside[None] - p[:, None]).max(axis=1)
     verdict = accuracy.never_violated(
-        np.append(slack, outside), 1e-7, statement="<w - p, q - p> <= 0 and p in both sets", evidence="certificate",
+        [*slack, outside, _off_a_segment()], 1e-7, statement="<w - p, q - p> <= 0 and p in both sets",
+        evidence="certificate",
         covers="the variational inequality characterises the projection; the grid has mesh 0.02",
     )  # fmt: skip
     once = ball.project(box.project(w))
     return replace(verdict, numbers={**verdict.numbers, "plain alternation is off by": float(np.abs(once - p).max())})
+
+
+@check("tsybakov/alg-1", kind="accuracy", grid={"label": tuple(EDGES)}, also=tuple(EDGES)[1:])
+def values_are_taken_up_to_their_edges(context: Context, *, label: str) -> Verdict:
+    """Every parameter at values that are just legal, and at others that are not: only these are refused."""
+    # unbound: what is taken and refused, which no formula says
+    for name, edge in EDGES[label].items():
+        for value in (*edge.legal, *edge.illegal):
+            what = attempted(lambda value=value, made=edge.made: made(value))
+            if what != ("taken" if value in edge.legal else "refused"):
+                return differs(f"{label} with {name} = {value:g} is {what}", "exact")
+    return holds(f"{', '.join(EDGES[label])}: taken where they are legal, and refused beyond", "exact")
+
+
+@check("tsybakov/alg-3", kind="accuracy", grid={"label": tuple(SIZED)}, also=tuple(SIZED)[1:])
+def sizes_that_refusals_name_would_do(context: Context, *, label: str) -> Verdict:
+    """Of every size that is refused: the one that is named is planned, and the one before it is not."""
+    # unbound: what is planned and refused, which no formula says
+    algorithm, sizes = SIZED[label]
+    for size in sizes:
+        named = smallest_named(algorithm, size)
+        if named is None or named <= size:
+            return differs(f"{label} at n = {size:,} is planned, or names n = {named} as large enough", "exact")
+        tried = [attempted(lambda n=n: algorithm.schedule(told(PLANE), n)) for n in (named - 1, named)]
+        if tried != ["refused", "taken"]:
+            return differs(
+                f"{label} at n = {size:,} names n = {named:,}: {tried[0]} before, and {tried[1]} there", "exact"
+            )
+    return holds(f"n = {', '.join(map(str, sizes))} are refused, and the sizes that they name are the next", "exact")

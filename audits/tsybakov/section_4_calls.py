@@ -23,7 +23,7 @@ from dpcheck.verdicts import Verdict
 
 from .cases import LINE, approximation, iterated, told, well
 from .lemmas import accounted, called, counted, searched
-from .lines import FREELY, LETTERS, LOSSES, PHASES, as_assumed, lines_of_calls, planned_as, rough
+from .lines import FREELY, LETTERS, LOSSES, PHASES, as_assumed, lines_of_calls, planned_as, replayed, rough
 
 CONTRACTS = "claims hold where clipped steps contract: d = 1, linear, isotropic, generalised linear losses"
 ALWAYS = "claims of clipped means at one point, which hold for every loss"
@@ -66,6 +66,7 @@ class Short(StochasticApproximation):
     "tsybakov/alg-4", kind="accuracy",
     grid={"reading": ("literal", "corrected", "private", "every-loss"), "loss": tuple(LOSSES)},
 )  # fmt: skip
+@replayed
 def lines_of_algorithm_4(context: Context, *, reading: str, loss: str) -> Verdict:
     """Each call on its own part and ball, or on the whole domain, from the output before it; as printed with little
     noise.
@@ -178,6 +179,7 @@ settings_of_algorithm_5 = settings_of_calls(
 
 
 @check("tsybakov/alg-5", kind="accuracy", grid={"reading": ("literal", "corrected", "private"), "loss": tuple(LOSSES)})
+@replayed
 def lines_of_algorithm_5(context: Context, *, reading: str, loss: str) -> Verdict:
     """Each call on its own part, from the output before it, on the whole domain."""
     return lines_of_calls(context, IteratedLocalised(**FREELY, **IteratedLocalised.readings[reading]), loss, 64)

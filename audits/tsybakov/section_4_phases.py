@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import scipy
@@ -21,14 +22,15 @@ from dpcheck.harness import accuracy, sensitivity, stability
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BoxRecords, maximise
 from dpcheck.harness.symbolic import proved
-from dpcheck.interfaces import Array, Problem, Rng, Sample
+from dpcheck.interfaces import Array, Problem, Rng, Sample, Schedule
+from dpcheck.numerics import edge
 from dpcheck.privacy import ApproxDP
 from dpcheck.symbols import D, L, d, epsilon, k, n, p
 from dpcheck.verdicts import Point, Verdict, differs, holds, refuted
 from dpcheck.workloads.sheared import Sheared
 from dpcheck.workloads.tilted_power import ProductTilt, SparseTilt
 
-from .cases import BECAUSE, everywhere, localised, problem, told, transcribed, well
+from .cases import BECAUSE, LINE, everywhere, localised, problem, told, transcribed, well
 from .lemmas import PLANE, counted, within
 from .lines import (
     FREELY,
@@ -39,7 +41,9 @@ from .lines import (
     as_assumed,
     phases_of_algorithm_3,
     planned_as,
+    refuses,
     releases_of,
+    replayed,
     rough,
     watch,
 )
@@ -67,6 +71,7 @@ settings_of_algorithm_3 = settings(
     kind="accuracy",
     grid={"reading": ("literal", "corrected", "private", "trivial", "smallest", "every-loss"), "loss": tuple(LOSSES)},
 )
+@replayed
 def lines_of_algorithm_3(context: Context, *, reading: str, loss: str) -> Verdict:
     """Every phase on its own batch, from the output before it, on its ball or projected; noise as the plan has it."""
     algorithm, work = LocalisedClipped(**{**FREELY, **LocalisedClipped.readings[reading]}), LOSSES[loss]
@@ -235,6 +240,48 @@ def account_of_the_corrected_procedure(context: Context, *, noise: str, theta: f
     return accuracy.never_violated(
         spent.delta(1.0), 1e-5, statement="delta(1) <= 1e-5", evidence="certificate", covers=rests
     )
+
+
+@check(
+    "tsybakov/proc-lnc-gm-fixed",
+    kind="privacy",
+    grid={"delta": (1e-12, 1e-5, 0.1)},
+    also=("tsybakov/fact-zcdp-conversion",),
+)
+def budgets_up_to_what_the_noise_does(context: Context, *, delta: float) -> Verdict:
+    """The largest epsilon that is planned is the one into which rho of the planned noise converts, in every phase."""
+    algorithm = replace(corrected(noise="trivial"), lipschitz="ignored", largest_epsilon="proved")
+
+    def planned(budget: float) -> Schedule[Any]:
+        return algorithm.schedule(told(PLANE, ApproxDP(budget, delta)), 16)
+
+    legal, _ = edge(lambda budget: refuses(lambda: planned(budget)), 1e-3, 1e3 * math.log(1 / delta))
+    plan = planned(legal)
+    spent = [release.law.zcdp(release.reads[0].sensitivity) for release in plan.releases]
+    converted = [stated("tsybakov/fact-zcdp-conversion", rho=rho, delta=delta) / legal for rho in spent]
+    off, exact = max(abs(share - 1) for share in converted), account(plan).delta(legal)
+    said = (
+        f"epsilon = {legal:.6g} is planned and no more; rho converts into it times 1 ± {off:.2g}, delta is {exact:.3g}"
+    )
+    numbers = {"largest epsilon": legal, "off": off, "delta": exact}
+    return (holds if off <= 1e-9 and exact <= delta else differs)(said, "certificate", numbers=numbers)
+
+
+@check("tsybakov/alg-3", kind="accuracy", grid={"k": (2.0, 3.0), "n": (2**8, 2**16)})
+def exponents_that_refusals_name_would_do(context: Context, *, k: float, n: int) -> Verdict:
+    """Losses too steep for p = 1: the exponent that the refusal names is planned, and one a hundredth less is not."""
+    # unbound: what is planned and refused, which no formula says
+    steep = replace(LINE.constants, lipschitz=lambda q: 50.0)
+    problem = replace(told(LINE), constants=steep)
+    try:
+        corrected(k=k).schedule(problem, n)
+    except Infeasible as error:
+        least = float(error.advice.removeprefix("p >= ").removesuffix(" is enough"))
+    else:
+        return differs("losses of Lipschitz constant 50 are planned at p = 1")
+    enough = [not refuses(lambda s=s: corrected(p=s * least, k=k).schedule(problem, n)) for s in (0.99, 1.01)]
+    said = f"p >= {least:.3g} is named; whether a hundredth less and more are planned: {enough}"
+    return (holds if enough == [False, True] else differs)(said, "exact", numbers={"p": least})
 
 
 CONVEX = {"tsybakov/thm-1": {"epsilon": 4.0}, "tsybakov/thm-10": {}}

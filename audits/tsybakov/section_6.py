@@ -18,12 +18,12 @@ from dpcheck.harness.budget import with_budget
 from dpcheck.harness.odd_record import odd_record, shuffled_delta
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.privacy import ApproxDP
-from dpcheck.verdicts import Point, Verdict, differs, refuted, undecided
+from dpcheck.verdicts import Point, Verdict, differs, holds, refuted, undecided
 from dpcheck.workloads.linear import TwoPoint
 
 from .cases import ANY, problem, told, well
 from .lemmas import PLANE, accounted, called, counted, searched
-from .lines import LOOSE, LOSSES, Released, batches_of, steps_of_algorithm_6, steps_of_places, watch
+from .lines import LOOSE, LOSSES, Released, batches_of, replayed, steps_of_algorithm_6, steps_of_places, watch
 
 BATCHES = {
     "T": "tsybakov/alg-6@steps",
@@ -66,6 +66,7 @@ settings_of_algorithm_6 = settings(
     grid={"weights": ("corrected", "printed"), "loss": tuple(LOSSES)},
     also=("tsybakov/alg-6@weights", "tsybakov/alg-6@prox", "tsybakov/alg-7@weights"),
 )
+@replayed
 def lines_of_algorithm_6(context: Context, *, weights: str, loss: str) -> Verdict:
     """Permuted batches, points between averages and steps, clipped means and prox steps; three records spare."""
     algorithm, work = PermutedAccelerated(weights=weights, batches=5, calibration="plain"), LOSSES[loss]  # type: ignore[arg-type]
@@ -176,6 +177,7 @@ settings_of_algorithm_7 = settings(
 @check(
     "tsybakov/alg-7", kind="accuracy", grid={"reading": ("literal", "corrected", "shrinking"), "loss": tuple(LOSSES)}
 )
+@replayed
 def lines_of_algorithm_7(context: Context, *, reading: str, loss: str) -> Verdict:
     """Calls of Algorithm 6 on parts of doubling size, each from the output before it, on the domain or a ball of it."""
     algorithm, work = IteratedAccelerated(**IteratedAccelerated.readings[reading]), LOSSES[loss]
@@ -274,6 +276,7 @@ def drawn_places_are_private(context: Context, *, epsilon: float, delta: float) 
 
 
 @check("tsybakov/alg-6@placed", kind="accuracy", grid={"loss": tuple(LOSSES)})
+@replayed
 def lines_of_placed_batches(context: Context, *, loss: str) -> Verdict:
     """Places, sums over n/(2T), points between averages and steps, prox steps; some batches are empty.
 
@@ -293,11 +296,26 @@ def lines_of_placed_batches(context: Context, *, loss: str) -> Verdict:
     return lines
 
 
+@check("tsybakov/alg-7", kind="transcription", also=("tsybakov/alg-4@calls", "tsybakov/thm-7@corrected"))
+def parts_of_placed_calls(context: Context) -> Verdict:
+    """As many equal parts as Algorithm 4 has, of all records but for less than one a part; or so many as asked for."""
+    algorithm = IteratedAccelerated(**IteratedAccelerated.readings["placed"])
+    for n in (44, 45, 1000, 2**14, 10**6):
+        m, parts = round(stated("tsybakov/alg-4@calls", n=n)), algorithm.parts(n)
+        for wanted, these in ((m, parts), (5, replace(algorithm, calls=5).parts(n))):
+            if len(these) != wanted or len(set(these)) > 1 or not n - wanted < sum(these) <= n:
+                return differs(f"{these} at n = {n:,}, where {wanted} equal parts of all are meant", "exact")
+    return holds("as many parts as meant, all alike, of all records but for less than one a part", "exact")
+
+
 @check("tsybakov/alg-7", kind="accuracy", also=("tsybakov/thm-7@corrected",))
+@replayed
 def lines_of_placed_calls(context: Context) -> Verdict:
     """Calls on equal parts, each on half of the ball before it, around where the last one ended."""
     work, algorithm = LOSSES["plane"], IteratedAccelerated(**IteratedAccelerated.readings["placed"], calls=3)
     seen = watch(context, algorithm, told(work, ApproxDP(0.2, 0.1)), work, 100)
+    if (records := [epoch.records for epoch in seen.plan.phases]) != [33, 33, 33]:
+        return differs(f"parts of {records} records, where three equal ones of 100 are meant", "exact")
     w, released = seen.start, []
     for epoch in seen.plan.phases:
         rows, (row,) = seen.rows[:, epoch.start : epoch.start + epoch.records], epoch.inner.phases

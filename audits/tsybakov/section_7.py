@@ -18,23 +18,26 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from dpcheck.accounting import account
 from dpcheck.algorithms.tsybakov import PermutedAccelerated, PoissonSGD
 from dpcheck.checks import Check, Context, by_size, check
 from dpcheck.harness import risk, runtime
 from dpcheck.harness.budget import certified
 from dpcheck.interfaces import Algorithm, Array, Problem, Workload
+from dpcheck.laws import Gaussian
 from dpcheck.privacy import ApproxDP
-from dpcheck.verdicts import Point, Verdict, consistent, undecided
+from dpcheck.verdicts import Point, Verdict, consistent, differs, holds, undecided
 from dpcheck.workloads.regularised import RegularisedPopulation
 from dpcheck.workloads.sparse_designs import census_like, doctor_visits, marriages, web_like
 
 from .cases import ANY, localised, problem, told, well
 from .lemmas import PLANE, accounted, searched
-from .lines import LOOSE, LOSSES, Released, nearest, watch
+from .lines import LOOSE, LOSSES, Released, nearest, replayed, watch
 
 
 @check("tsybakov/proc-dpsgd", kind="privacy", grid={"epsilon": (0.5, 2.0), "T": by_size((8,), (1, 8, 50))})
@@ -45,6 +48,18 @@ def account_of_dpsgd(context: Context, *, epsilon: float, T: int) -> Verdict:
     return accounted(plan, promise, "subsampled Gaussian steps, by the accountant of Poisson samples")
 
 
+@check("tsybakov/proc-dpsgd", kind="privacy", grid={"T": (1, 8), "level": (0.5, 3.0)})
+def noise_of_dpsgd_is_no_more_than_it_takes(context: Context, *, T: int, level: float) -> Verdict:
+    """With a hundredth less noise than was chosen, the accountant does not certify the promise."""
+    promise = ApproxDP(1.0, 1e-5)
+    plan = PoissonSGD(T=T, b=16, level=level).schedule(told(PLANE, promise), 256)
+    (release,), (row,) = plan.releases, plan.phases
+    less = replace(plan, releases=(replace(release, law=Gaussian(0.99 * row.sigma)),))
+    enough, fewer = account(plan).delta(1.0), account(less).delta(1.0)
+    said = f"delta(1) is {enough:.4g} with the noise of the plan, and {fewer:.4g} with a hundredth less"
+    return (holds if enough <= 1e-5 * (1 + 1e-6) < fewer else differs)(said, "certificate")
+
+
 @check("tsybakov/proc-dpsgd", kind="sensitivity")
 def steps_of_dpsgd(context: Context) -> Verdict:
     """Clipped sums over replayed Poisson samples, against 2C/b."""
@@ -53,6 +68,7 @@ def steps_of_dpsgd(context: Context) -> Verdict:
 
 
 @check("tsybakov/proc-dpsgd", kind="accuracy", grid={"average": (True, False), "loss": tuple(LOSSES)})
+@replayed
 def lines_of_dpsgd(context: Context, *, average: bool, loss: str) -> Verdict:
     """Poisson samples, sums of clipped gradients over the expected size, projected steps; the mean or the last one."""
     algorithm, work = PoissonSGD(T=4, b=5, level=1.5, eta=0.4, average=average), LOSSES[loss]

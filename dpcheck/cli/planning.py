@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -159,7 +160,7 @@ def plan_command(
         names = planning.speaking_of(algorithm, setting, fields)
         planned = planning.plan(algorithm, setting, fields, claims_of(catalogue, names))
     except Infeasible as error:
-        _infeasible(error, algorithm, setting, claims_of(catalogue, [algorithm.partition("/")[0]]), as_json)
+        _infeasible(error, algorithm, setting, catalogue, as_json)
         return
     readings = [] if planned.privacy.keeps else planning.private_readings(algorithm, setting, fields)
     if as_json:
@@ -210,10 +211,11 @@ def claims_of(catalogue: Catalogue | None, names: Iterable[str]) -> list[Claim]:
     return fetching.with_packaged(own, names)
 
 
-def _infeasible(error: Infeasible, label: str, setting: Setting, claims: Sequence[Claim], as_json: bool) -> None:
+def _infeasible(error: Infeasible, label: str, setting: Setting, catalogue: Catalogue | None, as_json: bool) -> None:
     from dpcheck.engine import planning
 
-    others = planning.alternatives(label.partition("@")[0], setting, claims)
+    claims_on = functools.partial(claims_of, catalogue)
+    others = planning.alternatives(label.partition("@")[0], setting, claims_on)
     if as_json:
         echo_json(
             {

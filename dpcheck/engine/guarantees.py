@@ -12,6 +12,7 @@ from dpcheck.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 
 if TYPE_CHECKING:
     from dpcheck.accounting import Account
+    from dpcheck.accounting.account import Stretch
     from dpcheck.claims import Claim
     from dpcheck.interfaces import Schedule
 
@@ -96,7 +97,7 @@ def judge(schedule: Schedule[Any], claims: Iterable[Claim] = ()) -> Privacy:
     spent = account(schedule)
     claimed = schedule.claimed
     certified, epsilon, delta = _certified(schedule, spent)
-    keeps = certified is not None and claimed is not None and spent.within(claimed)
+    keeps = certified is not None and claimed is not None and (_implies(certified, claimed) or spent.within(claimed))
     names = dict.fromkeys([*schedule.claimed_by, *spent.unproved])
     false = () if keeps or (claimed is None and certified is not None) else tuple(names)
     return Privacy(
@@ -111,6 +112,25 @@ def judge(schedule: Schedule[Any], claims: Iterable[Claim] = ()) -> Privacy:
     )
 
 
+def stands(schedule: Schedule[Any], claims: Iterable[Claim] = ()) -> bool:
+    """`judge(schedule, claims).stands`; nothing is composed where nobody refuted what the claim may rest on."""
+    false = {claim.label for claim in claims if is_false(claim)}
+    rests_on = {label for release in schedule.releases for label in release.rests_on}
+    if schedule.claimed is not None and not false & {*schedule.claimed_by, *rests_on}:
+        return True
+    return judge(schedule, claims).stands
+
+
+def _implies(certified: Guarantee, claimed: Guarantee) -> bool:
+    """Whether the claim follows from what is certified at its own delta: then no delta is sought at its epsilon."""
+    return (
+        isinstance(certified, ApproxDP)
+        and isinstance(claimed, ApproxDP)
+        and certified.delta <= claimed.delta
+        and certified.epsilon <= claimed.epsilon
+    )
+
+
 def _certified(schedule: Schedule[Any], spent: Account) -> tuple[Guarantee | None, float | None, float | None]:
     """The certified guarantee, its epsilon and its delta."""
     if not schedule.releases:
@@ -120,7 +140,24 @@ def _certified(schedule: Schedule[Any], spent: Account) -> tuple[Guarantee | Non
         rho = max(stretch.rho for stretch in spent.stretches)
         return (ZCDP(rho) if 0 < rho < math.inf else None), None, None
     delta = schedule.claimed.delta if isinstance(schedule.claimed, ApproxDP) else spent.reference_delta
-    epsilon = float(spent.epsilon(delta))
+    epsilon = _worst_epsilon(spent, delta)
     if not math.isfinite(epsilon):
         return None, math.inf, delta
     return (ApproxDP(max(epsilon, 5e-324), delta) if delta else PureDP(max(epsilon, 5e-324))), epsilon, delta
+
+
+def _worst_epsilon(spent: Account, delta: float) -> float:
+    """`spent.epsilon(delta)`; stretches that a quick bound puts below another one's epsilon need no curve."""
+    worst = 0.0
+    for quick, stretch in sorted(((_quickly(s, delta), s) for s in spent.stretches), key=lambda pair: -pair[0]):
+        if quick > worst:
+            worst = max(worst, float(stretch.epsilon(delta)))
+    return worst
+
+
+def _quickly(stretch: Stretch, delta: float) -> float:
+    """At least `stretch.epsilon(delta)`, and inf where only a curve of orders could tell."""
+    left = delta - stretch.failure
+    if left <= 0 or stretch.unproved or len(stretch.parts) != 1:
+        return math.inf
+    return min(stretch.pure, stretch.parts[0].certified(left))

@@ -6,7 +6,7 @@ import ast
 import dataclasses
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -170,15 +170,23 @@ def speaking_of(label: str, setting: Setting, settings: Mapping[str, Any]) -> li
 
     Raises as `plan` does.
     """
-    schedule = build(label, settings, setting.k).schedule(setting.problem, setting.n)
+    return _speaking(label, build(label, settings, setting.k).schedule(setting.problem, setting.n))
+
+
+def _speaking(label: str, schedule: Schedule[Any]) -> list[str]:
     rests_on = (name for release in schedule.releases for name in release.rests_on)
     return list(dict.fromkeys([label.partition("@")[0], *schedule.claimed_by, *rests_on]))
 
 
-def alternatives(label: str, setting: Setting, claims: Sequence[Claim] = ()) -> list[tuple[str, str]]:
+def alternatives(
+    label: str, setting: Setting, claims_on: Callable[[Sequence[str]], Sequence[Claim]] = lambda names: ()
+) -> list[tuple[str, str]]:
     """The paper's other algorithms at this size: (label, "feasible" with the bound on its risk, or the smallest n).
 
     Algorithms that are a `subroutine` are no alternative; one of which no guarantee stands says so.
+
+    Args:
+        claims_on: the claims that speak of labels; asked for those of `speaking_of` where an algorithm is feasible.
     """
     pairs = []
     for other, kind in algorithms().items():
@@ -186,12 +194,14 @@ def alternatives(label: str, setting: Setting, claims: Sequence[Claim] = ()) -> 
             continue
         try:
             chosen = build(other, {}, setting.k)
-            privacy = guarantees.judge(chosen.schedule(setting.problem, setting.n), claims)
+            schedule = chosen.schedule(setting.problem, setting.n)
+            claims = claims_on(_speaking(other, schedule))
+            stands = guarantees.stands(schedule, claims)
             risks = [
                 row.value for row in _bounds(chosen, setting, claims) if row.what == "risk" and row.value is not None
             ]
             said = f"feasible, risk ≤ {min(risks):.3g}" if risks else "feasible"
-            pairs.append((other, said if privacy.stands else f"{said}, but no guarantee stands"))
+            pairs.append((other, said if stands else f"{said}, but no guarantee stands"))
         except Infeasible as error:
             if error.smallest_n is not None:
                 pairs.append((other, f"feasible from n = {error.smallest_n:,}"))

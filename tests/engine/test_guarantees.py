@@ -48,6 +48,24 @@ def test_the_promise_of_theorem_1_is_shown_as_refuted() -> None:
     assert found.warning().startswith("No guarantee stands: (3, 1e-05)-DP is claimed, and tsybakov/thm-1")
 
 
+@pytest.mark.parametrize(
+    ("label", "setting"),
+    [
+        ("l1_geometry/alg-2", Setting(n=20_000, d=10, epsilon=1.0, delta=1e-6)),  # quick bounds tell apart
+        ("tsybakov/alg-7", Setting(n=65_536, d=10, epsilon=1.0, delta=1e-6)),
+        ("tsybakov/alg-3@private", FIVE),
+        ("tsybakov/alg-3@corrected", FIVE),
+    ],
+)
+def test_what_is_certified_is_the_epsilon_of_the_whole_account(label: str, setting: Setting) -> None:
+    chosen = planning.build(label, {}, setting.k)
+    schedule = chosen.schedule(setting.problem, setting.n)
+    judged, spent = guarantees.judge(schedule, CLAIMS), account(schedule)
+    assert judged.epsilon == spent.epsilon(spent.reference_delta)
+    assert judged.keeps == (schedule.claimed is not None and spent.within(schedule.claimed))
+    assert guarantees.stands(schedule, CLAIMS) == judged.stands
+
+
 @pytest.mark.parametrize("number", [3, 4, 5])
 @pytest.mark.parametrize(
     ("reading", "changes"),

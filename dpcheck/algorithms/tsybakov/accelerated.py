@@ -17,7 +17,7 @@ from dpcheck.algorithms.tsybakov.localised import BUDGETS
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.interfaces import Algorithm, Array, Data, Problem, Read, Release, Sample, Sampling, Schedule, Workload
 from dpcheck.laws import Gaussian
-from dpcheck.numerics import smallest_n
+from dpcheck.numerics import next_feasible, smallest_n
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Run
 
@@ -62,7 +62,11 @@ def permuted_batches(run: Run[ClippedBatches], workload: Workload, data: Data, p
 
 def placed_batches(run: Run[ClippedBatches], workload: Workload, data: Data, plan: ClippedBatches) -> Clipped:
     """Each record is in batch t with chance 1/(2T), and in none with chance 1/2; sums are over b, whatever the size."""
-    whole, chances = data.read(), [1 / (2 * plan.T)] * plan.T + [0.5]
+    whole = data.read()
+    chances = [
+        *([1 / (2 * plan.T)] * plan.T),
+        0.5,  # the same: `multinomial` takes what the others leave
+    ]
     counts = np.broadcast_to(whole.weights, (run.trials, whole.weights.shape[1])).astype(np.int64)
     places = run.coins(lambda rng: rng.multinomial(counts, chances))
 
@@ -156,18 +160,47 @@ class PermutedAccelerated(Algorithm[ClippedBatches]):
             )
         return 4 * level * math.sqrt(T * spent) / (n * epsilon)
 
+    def in_batches(self, problem: Problem, n: int) -> tuple[int, float]:
+        """T and b."""
+        r, ratio = problem.constants.moment(self.k, 1), self._ratio(problem, n)
+        scale = math.sqrt(problem.constants.smoothness(2.0) * self.width(problem) / r)
+        wanted = scale * min(ratio ** ((self.k - 1) / (2 * self.k)), n**0.25) if self.batches is None else self.batches
+        T = max(1, math.ceil(wanted))
+        if self.calibration == "placed":
+            return T, n / (2 * T)
+        T = min(n, T)
+        return T, n // T
+
+    def _ratio(self, problem: Problem, n: int) -> float:
+        """εn/√(d log(1/δ))."""
+        epsilon, delta = self.privacy_budget(problem)
+        return epsilon * n / math.sqrt(problem.constants.d * math.log(1 / delta))
+
+    def _next_shuffled(self, problem: Problem, n: int) -> int | None:
+        """The least larger size whose whole batches are records enough to be shuffled."""
+
+        def enough(size: int) -> bool:
+            T, b = self.in_batches(problem, size)
+            try:
+                local_shuffled(*self.privacy_budget(problem), round(T * b), self.label)
+            except Infeasible:
+                return False
+            return True
+
+        return next_feasible(enough, n)
+
     def plan(self, problem: Problem, n: int) -> ClippedBatches:
         """T, b, C, σ and γ."""
-        epsilon, delta = self.privacy_budget(problem)
         c, D = problem.constants, self.width(problem)
         smooth, r = c.smoothness(2.0), c.moment(self.k, 1)
-        ratio = epsilon * n / math.sqrt(c.d * math.log(1 / delta))
-        scale = math.sqrt(smooth * D / r)
-        wanted = scale * min(ratio ** ((self.k - 1) / (2 * self.k)), n**0.25) if self.batches is None else self.batches
-        placed = self.calibration == "placed"
-        T = max(1, math.ceil(wanted)) if placed else min(n, max(1, math.ceil(wanted)))
-        b, level = n / (2 * T) if placed else n // T, r * ratio ** (1 / self.k) if self.level is None else self.level
-        sigma = self.noise_dial * self.sigma(problem, level, T, b)
+        T, b = self.in_batches(problem, n)
+        level = r * self._ratio(problem, n) ** (1 / self.k) if self.level is None else self.level
+        try:
+            sigma = self.noise_dial * self.sigma(problem, level, T, b)
+        except Infeasible as error:
+            if self.calibration != "shuffle":
+                raise
+            raise Infeasible(self.label, error.needs, error.got, self._next_shuffled(problem, n)) from None
         noise = math.sqrt(c.d * sigma**2 + r**2 / b)
         gamma = max(2 * smooth, noise / D * math.sqrt(T * (T + 1) * (2 * T + 1) / 12))
         return ClippedBatches(T=T, b=b, level=level, sigma=sigma, gamma=gamma)

@@ -32,10 +32,12 @@ class PoissonSteps:
 @functools.lru_cache(maxsize=64)
 def multiplier(epsilon: float, delta: float, n: int, T: int, b: int) -> float:
     """Deviation over sensitivity of a step that the accountant certifies for T Poisson samples."""
+    eta = 1.0  # the same: no step is taken
+    low = 1e-2  # the same: where the search begins
     return smallest_noise(
-        lambda x: _plan(PoissonSteps(T=T, b=b, level=0.5 * b, eta=1.0, sigma=x), n, None),
+        lambda x: _plan(PoissonSteps(T=T, b=b, level=0.5 * b, eta=eta, sigma=x), n, None),
         ApproxDP(epsilon, delta),
-        low=1e-2,
+        low=low,
     )
 
 

@@ -201,12 +201,9 @@ def _root(rising: Callable[[Array], Array], low: Array, high: Array, gap: float)
     below, above = rising(low), rising(high)
     high, low = np.where(below >= 0, low, high), np.where((above <= 0) & (below < 0), high, low)
     gap = max(gap, 4 * float(np.spacing(max(np.abs(low).max(), np.abs(high).max()))))
-    for _ in range(60):
-        if float((high - low).max()) <= gap:
-            break
+    while float((high - low).max()) > gap:
         # A secant, a probe just beyond it, which closes the bracket if the secant was right, and the middle.
-        share = -below / np.where(above > below, above - below, 1.0)
-        w = low + np.where((below < 0) & (above > 0), np.clip(share, 0.0, 1.0), 0.5) * (high - low)
+        w = _guess(low, high, below, above)
         for probe in (True, True, False):
             w = np.clip(w, low, high) if probe else (low + high) / 2
             value = rising(w)
@@ -215,6 +212,14 @@ def _root(rising: Callable[[Array], Array], low: Array, high: Array, gap: float)
             high, above = np.where(up, w, high), np.where(up, value, above)
             w = w + np.where(up, -0.9, 0.9) * gap
     return (low + high) / 2
+
+
+def _guess(low: Array, high: Array, below: Array, above: Array) -> Array:
+    """Where the line through both ends changes sign, and the middle where it does not: how soon a bracket closes rests
+    on it, and nothing else."""
+    share = -below / np.where(above > below, above - below, 1.0)  # the same: any point does
+    inside = (below < 0) & (above > 0)  # the same: any point does
+    return low + np.where(inside, np.clip(share, 0.0, 1.0), 0.5) * (high - low)  # the same: any point does
 
 
 def _contract(

@@ -132,7 +132,8 @@ class Calls(Algorithm[LocalisedCall]):
         sizes = self.parts(n)
         if self.lipschitz == "checked":
             # Theorems 2 and 3 state the condition of Theorem 1 at n, and use it at the sizes of the parts.
-            replace(self.call(1.0), lipschitz="checked").check_lipschitz(problem, n)
+            width = 1.0  # the same: the condition has no width
+            replace(self.call(width), lipschitz="checked").check_lipschitz(problem, n)
         radius = problem.constants.diameter(2.0) if self.radius is None else self.radius
         share = replace(problem, failure_probability=problem.failure_probability / len(sizes))
         epochs, start = [], 0

@@ -30,7 +30,7 @@ def sign_packing(d: int, rng: Rng, size: int | None = None) -> Array:
     apart, kept = math.ceil(d / 8), np.empty((0, d))
     for _ in range(200 * max(1, wanted)):
         v = np.where(rng.random(d) < 0.5, 1.0, -1.0)
-        if len(kept) == 0 or int((kept != v).sum(axis=1).min()) >= apart:
+        if (kept != v).sum(axis=1).min(initial=d) >= apart:
             kept = np.vstack([kept, v])
             if len(kept) == wanted:
                 return kept

@@ -198,7 +198,9 @@ class LocalisedClipped(Algorithm[Phase]):
         """All log2 n phases, legal or not."""
         epsilon, delta = self.privacy_budget(problem)
         c, start = problem.constants, 0
-        eta = self.step(problem, n) if self.weights == "printed" else 1.0
+        eta = 1.0  # the same: geometric weights bring their own step
+        if self.weights == "printed":
+            eta = self.step(problem, n)
         logs, phases = math.log(1 / delta), []
         for i in range(1, round(math.log2(n)) + 1):
             records, step = n >> i, eta / 4**i

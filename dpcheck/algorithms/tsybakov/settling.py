@@ -42,7 +42,7 @@ def settled(
         raise InvalidInput(f"steps of size {eta:g} with weight {weight:g} need not contract")
     n, A = float(sample.weights[0].sum()), np.array([1.0, work.a])
     share, records = sample.weights[0] / n, sample.values[0]
-    size, shrunk = level / (n * weight), math.exp(steps * math.log1p(-eta * weight)) if eta * weight < 1 else 0.0
+    size, shrunk = level / (n * weight), math.exp(steps * math.log1p(-eta * weight))
     ends = []
     for origin in np.unique(start, axis=0):
 
@@ -55,12 +55,15 @@ def settled(
             w = origin + size * v / np.sqrt(A)
             g = work.gradient(w[None], records)
             far = np.linalg.norm(g, axis=1)
-            huber = np.where(far <= level, far**2 / 2, level * (far - level / 2))
-            linear = (clip_norm(g, level) * A * (w - origin)).sum(axis=1)
-            value = share @ np.where(records[:, 0] == 0, linear, huber) / weight + A @ (w - origin) ** 2 / 2
-            return float(value / size**2), np.asarray(np.sqrt(A) * pull(w) / size)
+            huber = np.where(far <= level, far**2 / 2, level * (far - level / 2))  # the same: where `root` begins
+            linear = (clip_norm(g, level) * A * (w - origin)).sum(axis=1)  # the same: where `root` begins
+            value = share @ np.where(records[:, 0] == 0, linear, huber) / weight  # the same: where `root` begins
+            value += A @ (w - origin) ** 2 / 2  # the same: where `root` begins
+            return float(value / size**2), np.asarray(np.sqrt(A) * pull(w) / size)  # the same: where `root` begins
 
-        optimum = scipy.optimize.minimize(potential, np.zeros(2), jac=True, method="BFGS", options={"gtol": 1e-10})
+        optimum = scipy.optimize.minimize(
+            potential, np.zeros_like(origin), jac=True, method="BFGS", options={"gtol": 1e-10}
+        )
         rough = origin + size * optimum.x / np.sqrt(A)
         end = scipy.optimize.root(pull, rough, tol=1e-14).x
         left = float(np.linalg.norm(pull(end))) + shrunk * float(np.linalg.norm(origin - end))

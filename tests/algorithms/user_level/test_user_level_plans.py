@@ -19,7 +19,8 @@ def test_an_infeasible_size_names_what_would_do() -> None:
     with pytest.raises(Infeasible, match=r"at least one user per group in its last phase, got 0\.16") as caught:
         planning.plan("user_level/alg-1", setting(20_000), {})
     assert caught.value.smallest_n == 160_359
-    others = dict(planning.alternatives("user_level/alg-1", setting(20_000), list(claims_of("user_level").values())))
+    claims = list(claims_of("user_level").values())
+    others = dict(planning.alternatives("user_level/alg-1", setting(20_000), lambda names: claims))
     assert others["user_level/alg-3"].startswith("feasible from n = ")
     assert others["user_level/proc-group-privacy"].startswith("feasible, risk ≤ 0.017")
     # Steps of the others are no alternatives to an algorithm; the restarts need to know a strong convexity.
