@@ -181,9 +181,7 @@ def _wrong_theorems(make: Callable[..., Any], told: Problem, n: int) -> list[str
     wrong = []
     literal, replaced = ("user_level/alg-2@literal",), ("user_level/alg-2@replacement",)
     for threshold, sampling in itertools.product(("once", "inside"), ("without-replacement", "with-replacement")):
-        named = (
-            ("user_level/thm-3-1",) + literal * (threshold == "inside") + replaced * (sampling == "with-replacement")
-        )
+        false = literal * (threshold == "inside") + replaced * (sampling == "with-replacement")
         found = make(threshold=threshold, sampling=sampling).schedule(told, n).claimed_by
         wrong += [] if found == ("user_level/thm-3-1", *false) else [f"{found} is named for {threshold} and {sampling}"]
     sampled = make(amplified="steps", threshold="inside", c_users=1e-5).schedule(told, n).claimed_by
