@@ -21,7 +21,7 @@ from dpcheck.checks import Context
 from dpcheck.engine.statements import stated
 from dpcheck.errors import Infeasible
 from dpcheck.harness import accuracy
-from dpcheck.harness.plans import Asked, answered, run_of, wrong_promises, wrong_sizes, wrongly_answered
+from dpcheck.harness.plans import Asked, answered, planned, run_of, wrong_promises, wrong_sizes, wrongly_answered
 from dpcheck.harness.symbolic import agree
 from dpcheck.interfaces import Array, Problem
 from dpcheck.privacy import ApproxDP, pure_to_zcdp
@@ -169,6 +169,7 @@ def accelerated(kind: type[MinibatchSGD] | type[PhasedERM], told: Problem, n: in
     if not wrong:
         wrong += _wrong_theorems(few, told, n)
         wrong += _sizes(few(), single)
+        wrong += [] if single else _sizes_of_sampled_phases(partial(few, **inside))
         (*_, row) = (
             few(**inside, c_batch=1e9, **({} if single else {"c_users": 1e-5})).schedule(problem(work), 91).phases
         )
@@ -210,6 +211,28 @@ def _sizes(algorithm: Any, single: bool) -> list[str]:
             return (n if single else last_phase(n)) >= needed
 
         wrong += wrong_sizes(algorithm, told, (0, 1, *SMALL), fits)
+    return wrong
+
+
+def _sizes_of_sampled_phases(make: Callable[..., Any]) -> list[str]:
+    """Every phase has the users that make its tests sure: the first decides where losses are steep, else the last."""
+    wrong = []
+    for smooth, share in ((1e6, 2.5e-5), (3.0, 4e-4)):
+        told, chosen = plain(2, 2, smooth=smooth), make(c_users=100 * share)
+        sizes = range(40, 200, 3)
+        fitting = [
+            all(
+                row.users >= share * 320 / 3 * math.sqrt(row.steps * math.log(2e6)) * math.log(8e6 * row.steps)
+                for row in chosen.rows(told, n)
+            )
+            for n in sizes
+        ]
+        wrong += [] if any(fitting) and not all(fitting) else [f"{sum(fitting)} of {len(fitting)} sizes fit"]
+        wrong += [
+            f"n = {n} is {'refused' if fits else 'planned'}"
+            for n, fits in zip(sizes, fitting, strict=True)
+            if planned(chosen, told, n) != fits
+        ]
     return wrong
 
 
