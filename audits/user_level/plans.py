@@ -382,7 +382,7 @@ def _kept_and_changed(C: int, core: float, chance: float) -> tuple[int, int]:
     return int(np.argmax(chosen >= chance)), int(np.argmax(others <= chance))
 
 
-MINIBATCHES = (
+MINIBATCHES: tuple[dict[str, Any], ...] = (
     {"K": 30, "steps": 40, "tau_": 0.3},
     {"K": 301, "steps": 7, "tau_": 0.02},
     {"K": 5_000, "steps": 5, "tau_": 0.02},
@@ -390,7 +390,11 @@ MINIBATCHES = (
     {"K": 200_000, "steps": 2, "tau_": 0.1},
 )
 """Of too few users for a certificate, of few for a sure test, and of many."""
-STEPPED = ({"c_batch": 1.0, "steps": 9}, {"c_batch": 500.0, "steps": 60}, {"c_batch": 40.0, "steps": 2000})
+STEPPED: tuple[dict[str, Any], ...] = (
+    {"c_batch": 1.0, "steps": 9},
+    {"c_batch": 500.0, "steps": 60},
+    {"c_batch": 40.0, "steps": 2000},
+)
 """The same where bit and mean are amplified together, which sets the minibatches."""
 
 
