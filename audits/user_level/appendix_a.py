@@ -430,7 +430,7 @@ def lines_of_algorithm_4(context: Context) -> Verdict:
     left, right = [], []
     for t, entry in enumerate(run.transcript.entries):
         query = np.minimum(np.maximum(data[:, :, t], 0.0), 1.0).sum(axis=1) - algorithm.level - coin[:, 0]
-        wanted = np.where(live, entry.output[:, 0], -1.0)
+        wanted = np.where(live, np.nan_to_num(entry.output[:, 0], nan=-2.0), -1.0)  # a live trial is answered
         left += [entry.core[live, 0], np.nan_to_num(bits[:, t], nan=-1.0)]
         right += [query[live], wanted]
         live &= wanted != 1.0

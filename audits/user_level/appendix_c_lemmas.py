@@ -185,8 +185,9 @@ def parameters_of_the_stages(context: Context) -> Verdict:
     mu V^2/(3 Delta_0 2^-(k - 1) N(N + 1)(N + 2)), whichever is larger, for a stage of N steps.
     """
     rng, left, right = context.rng(), [], []
-    for budget in (1, 7, 40, 300, 20_000):
-        gap, variance, mu = np.exp(rng.uniform(-2, 2, 3))
+    # The root is the larger one only where the noise leaves no room for a stage.
+    for budget, noise in ((1, 1e8), (3, 1e3), (7, 1e12), (7, 1.0), (40, 1.0), (300, 1.0), (20_000, 1.0)):
+        gap, variance, mu = np.exp(rng.uniform(-2, 2, 3)) * [1, noise, 1]
         smooth = mu * (1 + 30 * rng.random())
         ask = partial(stages, budget, gap=gap, variance=variance, mu=mu, smooth=smooth)
         if wrong := plans.wrongly_answered([(f"{budget} steps", ask, True)]):

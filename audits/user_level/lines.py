@@ -135,6 +135,8 @@ class Tape:
             return undecided(f"no {', no '.join(idle)} in this run", "exact") if idle else differs(left, "exact")
         pairs = [*self._pairs, (values, answer)]
         left, right = (np.concatenate([np.ravel(pair[side]) for pair in pairs]) for side in (0, 1))
+        if not np.isfinite(left - right).all():
+            return differs("a core or an answer of a live trial is not a number", "exact")
         off = (left - right) / (1 + np.abs(right))
         same = agree(1 + off, np.ones(len(off)), "every core and the answer over the line's", tolerance=1e-9)
         return self._strange(failure_probability) or same

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -14,16 +15,19 @@ import scipy
 from dpcheck.algorithms.user_level import GroupPrivacy, MinibatchSGD, PhasedERM, PhasedSGD, SmoothedERM, StronglyConvex
 from dpcheck.algorithms.user_level.concentration import certified_movement
 from dpcheck.algorithms.user_level.minibatch import PRINTED
-from dpcheck.algorithms.user_level.sampled import TestedMean
+from dpcheck.algorithms.user_level.sampled import SampledSteps, TestedMean
 from dpcheck.algorithms.user_level.threshold import RedrawnThreshold
 from dpcheck.checks import Context
-from dpcheck.harness.plans import Asked, answered, run_of, wrong_promises, wrong_sizes, wrongly_answered
+from dpcheck.engine.statements import stated
+from dpcheck.errors import Infeasible
+from dpcheck.harness import accuracy
+from dpcheck.harness.plans import Asked, answered, planned, run_of, wrong_promises, wrong_sizes, wrongly_answered
 from dpcheck.harness.symbolic import agree
 from dpcheck.interfaces import Array, Problem
 from dpcheck.privacy import ApproxDP, pure_to_zcdp
 from dpcheck.verdicts import Verdict, combine, differs
 
-from .cases import linear, plain, problem
+from .cases import difference_of_laplace, linear, plain, problem
 
 Fields = Mapping[str, Any]
 SMALL = tuple(range(2, 40))
@@ -100,7 +104,32 @@ def sizes_of_phases() -> Verdict:
         wrong += wrong_sizes(
             make, here, (n for n in sizes if not steep or fits(n, 0.0, m)), partial(fits, steep=steep, m=m, eta=eta)
         )
+    wrong += _edges_of_octaves()
     return answered(wrong, "users are enough, and steps short enough, where they are to be")
+
+
+def _edges_of_octaves() -> list[str]:
+    """One phase has a user for each group from a size on that lies on either side of a power of two, is far away, or
+    beyond 2^62, where no size is named.
+    """
+    wrong = []
+    for least in (7, 8, 9, 63, 64, 65, 2**40 - 1, 2**40, 2**40 + 1):
+        groups = least // 5
+        share = groups / (least - 0.5)  # (1 - x)x of the users at x = 2^-q
+        q = -math.log2((1 + math.sqrt(1 - 4 * share)) / 2)
+        one = FEW(groups=groups, phases=1, q=q)
+        for n in (2, least - 1):
+            try:
+                one.schedule(plain(2, 3, smooth=0.0), n)
+            except Infeasible as error:
+                wrong += [] if error.smallest_n == least else [f"{error.smallest_n} users are named for {least}"]
+            else:
+                wrong.append(f"n = {n} is planned, where {least} users are needed")
+    try:
+        FEW(groups=2**61, phases=1, q=1.0).schedule(plain(2, 3), 2)
+    except Infeasible as error:
+        wrong += [] if error.smallest_n is None else [f"{error.smallest_n} users are named, beyond 2^62"]
+    return wrong
 
 
 NAMES = tuple(PRINTED)
@@ -138,12 +167,26 @@ def accelerated(kind: type[MinibatchSGD] | type[PhasedERM], told: Problem, n: in
         wrong = wrong_promises(makes, told, n, legal)
         wrong += _promised_where_steps_are_covered(partial(kind, **inside, c_users=100.0), n)
     if not wrong:
+        wrong += _wrong_theorems(few, told, n)
         wrong += _sizes(few(), single)
+        wrong += [] if single else _sizes_of_sampled_phases(partial(few, **inside))
         (*_, row) = (
             few(**inside, c_batch=1e9, **({} if single else {"c_users": 1e-5})).schedule(problem(work), 91).phases
         )
         wrong += [] if row.batch == row.users // 2 * 2 else [f"{row.batch} of {row.users} users at most in a step"]
     return answered(wrong, f"{len(asked)} fields and runs, promises and sizes are as they are to be")
+
+
+def _wrong_theorems(make: Callable[..., Any], told: Problem, n: int) -> list[str]:
+    """Readings that name others than the theorem, and what is false of the lines as they stand, as who promises."""
+    wrong = []
+    literal, replaced = ("user_level/alg-2@literal",), ("user_level/alg-2@replacement",)
+    for threshold, sampling in itertools.product(("once", "inside"), ("without-replacement", "with-replacement")):
+        false = literal * (threshold == "inside") + replaced * (sampling == "with-replacement")
+        found = make(threshold=threshold, sampling=sampling).schedule(told, n).claimed_by
+        wrong += [] if found == ("user_level/thm-3-1", *false) else [f"{found} is named for {threshold} and {sampling}"]
+    sampled = make(amplified="steps", threshold="inside", c_users=1e-5).schedule(told, n).claimed_by
+    return wrong + ([] if sampled == ("user_level/thm-3-1@sampled",) else [f"{sampled} is named for sampled steps"])
 
 
 def _promised_where_steps_are_covered(make: Callable[[], Any], n: int) -> list[str]:
@@ -168,6 +211,28 @@ def _sizes(algorithm: Any, single: bool) -> list[str]:
             return (n if single else last_phase(n)) >= needed
 
         wrong += wrong_sizes(algorithm, told, (0, 1, *SMALL), fits)
+    return wrong
+
+
+def _sizes_of_sampled_phases(make: Callable[..., Any]) -> list[str]:
+    """Every phase has the users that make its tests sure: the first decides where losses are steep, else the last."""
+    wrong = []
+    for smooth, share in ((1e6, 2.5e-5), (3.0, 4e-4)):
+        told, chosen = plain(2, 2, smooth=smooth), make(c_users=100 * share)
+        sizes = range(40, 200, 3)
+        fitting = [
+            all(
+                row.users >= share * 320 / 3 * math.sqrt(row.steps * math.log(2e6)) * math.log(8e6 * row.steps)
+                for row in chosen.rows(told, n)
+            )
+            for n in sizes
+        ]
+        wrong += [] if any(fitting) and not all(fitting) else [f"{sum(fitting)} of {len(fitting)} sizes fit"]
+        wrong += [
+            f"n = {n} is {'refused' if fits else 'planned'}"
+            for n, fits in zip(sizes, fitting, strict=True)
+            if planned(chosen, told, n) != fits
+        ]
     return wrong
 
 
@@ -289,8 +354,12 @@ def movement_claimed(algorithm: PhasedSGD, told: Problem, n: int, chance: float)
     """
     left: list[float] = []
     right: list[float] = []
-    for row in algorithm.schedule(told, n).phases[:2]:
+    users = 0
+    for row in algorithm.schedule(told, n).phases[:3]:
         C = row.groups
+        left.append(row.start)
+        right.append(users)
+        users += C * row.members
         g = min(0.29, float(scipy.stats.laplace.isf(chance, scale=row.test)) / C)
         below = float(scipy.stats.laplace.sf(g * C, scale=row.test))
         kept, changed = _kept_and_changed(C, 0.8 - g, chance)
@@ -311,3 +380,90 @@ def _kept_and_changed(C: int, core: float, chance: float) -> tuple[int, int]:
     share = 6 * (core * C - 1) / C - 3
     chosen = scipy.stats.binom(math.ceil(core * C - 1e-9) - 1, min(1.0, max(0.0, share))).cdf(np.arange(C + 1))
     return int(np.argmax(chosen >= chance)), int(np.argmax(others <= chance))
+
+
+MINIBATCHES: tuple[dict[str, Any], ...] = (
+    {"K": 30, "steps": 40, "tau_": 0.3},
+    {"K": 301, "steps": 7, "tau_": 0.02},
+    {"K": 5_000, "steps": 5, "tau_": 0.02},
+    {"K": 20_000, "steps": 300, "tau_": 1.0},
+    {"K": 200_000, "steps": 2, "tau_": 0.1},
+)
+"""Of too few users for a certificate, of few for a sure test, and of many."""
+STEPPED: tuple[dict[str, Any], ...] = (
+    {"c_batch": 1.0, "steps": 9},
+    {"c_batch": 500.0, "steps": 60},
+    {"c_batch": 40.0, "steps": 2000},
+)
+"""The same where bit and mean are amplified together, which sets the minibatches."""
+
+
+def movement_of_minibatches(n: int) -> Verdict:
+    """What plans of Algorithm 2 say of the movement of their means, from the laws of coins and tests: a step passes
+    with a score below (4/5 - g)K where the noise of a score exceeds that of the threshold by more than gK.
+    """
+    left: list[float] = []
+    right: list[float] = []
+    for epsilon, fields in itertools.product((0.01, 1.0, 6.0), MINIBATCHES):
+        (row,) = MinibatchSGD(**fields).schedule(plain(3, 10, epsilon), n).phases
+        missed = 1e-6 / (10 * row.steps)
+        g, passing = _passing(row.batch, 2 * row.test, missed)
+        kept, changed = _kept_on_average(row.batch, 0.8 - g, missed), _most_changed(row.batch, missed)
+        left += [row.moves, row.failure]
+        right += [4 * row.tau * (2 + changed) / kept, min(1.0, row.steps * (passing + 2 * missed))] if kept else [2, 0]
+    for epsilon, fields in itertools.product((0.2, 1.0, 6.0), STEPPED):
+        each = MinibatchSGD(amplified="steps", threshold="inside", tau_=0.02, **fields)
+        (row,) = each.schedule(plain(3, 10, epsilon), n).phases
+        share = row.batch / row.users
+        g, passing = _passing(row.batch, 2 * row.test, 1e-6 / (4 * row.steps * share))
+        sure = 1.6 - 2 * g > 1
+        moved = stated("user_level/lem-c2@weighted", tau=row.tau, s=(0.8 - g) * row.batch, K=row.batch) if sure else 2
+        left += [row.moves, row.failure]
+        right += [min(2.0, moved), min(1.0, row.steps * share * passing)]
+    return agree(left, right, "movements, and the chances that they are exceeded, of the laws of coins and tests")
+
+
+def _passing(K: int, wide: float, chance: float) -> tuple[float, float]:
+    """The share g, at most 0.29, beyond which the longer tail of the noise has that chance; and the chance of gK."""
+    g = min(0.29, float(scipy.stats.expon.isf(1.5 * chance, scale=wide)) / K)
+    return g, difference_of_laplace(g * K, wide, wide / 2)
+
+
+def _most_changed(K: int, chance: float) -> int:
+    """The least number of other coins that is exceeded with that chance only."""
+    return int(np.argmax(scipy.stats.binom(K - 1, min(1.0, 6 / K)).sf(np.arange(min(K, 300) + 1)) <= chance))
+
+
+def _kept_on_average(K: int, core: float, chance: float) -> int:
+    """Points that are kept but for that chance, by Chernoff's tail or by Hoeffding's, where the mean count is `core` K,
+    less the changed point and 6/K of each other.
+    """
+    mean = stated("user_level/lem-c2@derived", s=core * K, K=K) * K - 7
+    if mean <= 0:
+        return 0
+    tails = (lambda t: t**2 / (2 * mean), lambda t: 2 * t**2 / K)
+    falls = [scipy.optimize.brentq(lambda t, tail=tail: tail(t) + math.log(chance), 0, 10 * K) for tail in tails]
+    return max(0, math.floor(mean - min(falls)))
+
+
+def budget_of_sampled_steps() -> Verdict:
+    """Steps that are amplified by their minibatches, of any size, keep (epsilon, delta) by Lemmas A.8 and A.7; none
+    spends more than a half, and the mean of each has the noise of Definition A.5 for its half of that.
+    """
+    spent, allowed, left, right = list[float](), list[float](), list[float](), list[float]()
+    for users, T, epsilon, delta in ((10**6, 9, 0.3, 1e-6), (10**7, 400, 2.0, 1e-9), (10**5, 30, 6.0, 1e-7)):
+        steps = SampledSteps(users=users, steps=T, epsilon=epsilon, delta=delta)
+        for batch in (math.ceil(users / T / 9), math.ceil(users / T), users // 2):
+            at = {"K": batch, "N": users, "T": T, "delta": delta}
+            each, missed = steps.budget(batch), steps.missed(batch)
+            sampled = stated("user_level/lem-a8", K=batch, N=users, epsilon=each)
+            composed = stated("user_level/lem-a7", T=T, epsilon=sampled, delta_prime=delta / 2)
+            spent.append(composed)
+            allowed.append(stated("user_level/thm-3-1@sampled", epsilon=epsilon, delta=delta))
+            spread = stated("user_level/def-a5", Delta=80 * 0.7 / batch, epsilon=each / 2, delta=delta / (4 * T))
+            left += [each, steps.sigma(batch, 0.7), T * batch / users * 2 * missed + delta / 2]
+            right += [min(0.5, 2 / stated("user_level/alg-3@sampled-test", **at, epsilon=epsilon)), spread**0.5, delta]
+    kept = accuracy.never_violated(
+        spent, allowed, statement="epsilon of T steps <= epsilon", covers="these minibatches", evidence="certificate"
+    )
+    return combine([agree(left, right, "budgets of steps, their noise, and delta"), kept])

@@ -43,7 +43,9 @@ from .cases import (
     risk_verdict,
 )
 from .feasible import SCANNED, TINY_DELTA, map_of_feasible_sizes, shapes
+from .few_phases import labels_of, two_phases
 from .lines import ALG_3, BESIDE, KEPT, MINIBATCHES, NAMES, WEIGHTED, algorithm_3, replayed, three_kinds
+from .plans import budget_of_sampled_steps
 
 ALG_3_PRINTED = ALG_3 | {"tau": "user_level/alg-3@tau", "batch": "user_level/alg-3@minibatches"}
 SAMPLED = {
@@ -53,30 +55,39 @@ SAMPLED = {
 }
 REPLACED = {"variance": "user_level/proc-multistage-ac-sa@replacement-variance"}
 MANY = drawn(users=True, n=(2.0**20, 2.0**30), epsilon=(0.05, 8))
+STATED = {
+    "as printed": ALG_3_PRINTED,
+    "literal": ALG_3,
+    "replacement": ALG_3 | REPLACED,
+    "corrected": ALG_3,
+    "sampled": ALG_3 | SAMPLED,
+}
+DRAWN = {
+    # As printed only where the printed minibatches fit into their phases: small epsilon, more users than there are.
+    "as printed": drawn(users=True, n=(2.0**50, 2.0**56), epsilon=(5e-5, 2e-4)),
+    # So small an epsilon that the printed minibatches would miss users.
+    "literal": drawn(users=True, n=(2.0**54, 2.0**60), epsilon=(1e-7, 1e-6)),
+    "replacement": MANY,
+    # So few records that the printed radius would not hold all users.
+    "corrected": drawn(users=True, n=(2.0**14, 2.0**22), d=(1, 4), epsilon=(2, 8)),
+    # So many records that every test is sure.
+    "sampled": drawn(users=True, n=(2.0**40, 2.0**50), epsilon=(0.05, 8)),
+}
 settings_of_alg_3 = settings(
     "user_level/alg-3",
-    {
-        "as printed": ALG_3_PRINTED,
-        "literal": ALG_3,
-        "replacement": ALG_3 | REPLACED,
-        "corrected": ALG_3,
-        "sampled": ALG_3 | SAMPLED,
-    },
+    STATED,
     symbols=NAMES,
     beside=BESIDE | {"shift": "nothing is smoothed"},
-    problems={
-        # As printed only where the printed minibatches fit into their phases: small epsilon, more users than there are.
-        "as printed": drawn(users=True, n=(2.0**50, 2.0**56), epsilon=(5e-5, 2e-4)),
-        # So small an epsilon that the printed minibatches would miss users.
-        "literal": drawn(users=True, n=(2.0**54, 2.0**60), epsilon=(1e-7, 1e-6)),
-        "replacement": MANY,
-        # So few records that the printed radius would not hold all users.
-        "corrected": drawn(users=True, n=(2.0**14, 2.0**22), d=(1, 4), epsilon=(2, 8)),
-        # So many records that every test is sure.
-        "sampled": drawn(users=True, n=(2.0**40, 2.0**50), epsilon=(0.05, 8)),
-    },
+    problems=DRAWN,
     fields={"distance": (None, 0.5, 2.0)},
 )
+
+
+@check("user_level/alg-3", kind="transcription", grid={"reading": tuple(STATED)}, also=labels_of(STATED))
+def settings_of_two_phases(context: Context, *, reading: str) -> Verdict:
+    """The settings of plans that have two phases only, which are made and compared in a twentieth of the time."""
+    # unbound: the gradients, of which the label has an order, are among the settings that its parameters state
+    return two_phases(context, PhasedERM, STATED[reading], DRAWN[reading], **PhasedERM.readings.get(reading, {}))
 
 
 @check("user_level/alg-3", kind="privacy", grid={"size": tuple(ACCELERATED_SIZES)}, also=("user_level/lem-d2",))
@@ -295,6 +306,15 @@ def a_user_moves_the_steps_of_his_phase(context: Context) -> Verdict:
         return differs(said, numbers=numbers, severity=max(others, steps))
     notices = "another phase that moves, a step beyond its claim, or an output that follows the data, at this pair"
     return with_budget(consistent(said, "exact", numbers=numbers, notices=notices, severity=steps), algorithm, told, n)
+
+
+@check(
+    "user_level/thm-3-1@sampled", kind="privacy",
+    also=("user_level/alg-3@sampled-test", "user_level/lem-a7", "user_level/lem-a8", "user_level/def-a5"),
+)  # fmt: skip
+def budgets_of_sampled_steps(context: Context) -> Verdict:
+    """Amplified and composed by the lemmas, steps on minibatches of any size keep (epsilon, delta)."""
+    return budget_of_sampled_steps()
 
 
 @check("user_level/thm-3-1@sampled", kind="accuracy", also=("user_level/alg-3",))

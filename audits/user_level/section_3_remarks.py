@@ -47,7 +47,7 @@ settings_of_the_restarts = settings(
     },
     symbols=NAMES | {"radius": "R"},
     beside=BESIDE | {"shift": "nothing is smoothed"},
-    problems=drawn(users=True, n=(2.0**28, 2.0**36), epsilon=(0.05, 8)),
+    problems=drawn(users=True, n=(2.0**22, 2.0**27), epsilon=(0.2, 8)),
     fields={"mu": (0.01, 0.1, 1.0)},
     inner=Inner(
         called=lambda chosen, problem, each: (chosen.call(each.radius), problem, each.users), stated={PRINTED: ALG_3}

@@ -31,7 +31,7 @@ from dpcheck.verdicts import Verdict, combine, differs, undecided
 
 from .cases import REDUCED_DIALS, WORKLOADS, counted, difference_of_laplace, linear, plain, problem, quadratic
 from .lines import BESIDE, EMPTY, KEPT, MINIBATCHES, NAMES, STAGES, one_phase, replayed, three_kinds
-from .plans import accelerated, tested_mean
+from .plans import accelerated, movement_of_minibatches, tested_mean
 
 
 def _clusters(score_share: float, K: int, tau: float) -> tuple[Array, Array]:
@@ -82,6 +82,13 @@ def plans_and_promises_of_algorithms_2_and_3(context: Context, *, phases: str) -
     if phases == "one":
         return accelerated(MinibatchSGD, plain(10, 10), 100_000)
     return accelerated(PhasedERM, plain(10, 10, 1.0, 1e-7), 300_000, p=None, q=None, phases=None, distance=None)
+
+
+@check("user_level/alg-2", kind="transcription", also=("user_level/lem-c2@weighted", "user_level/lem-c2@derived"))
+def movement_that_algorithm_2_claims(context: Context) -> Verdict:
+    """The movement of its means, and the chance that it is exceeded, where tests are sure and where they are not."""
+    # unbound: laws of coins and of noise; the settings compare tau and the noise with the claims
+    return movement_of_minibatches(10**8)
 
 
 @check("user_level/alg-2", kind="accuracy")

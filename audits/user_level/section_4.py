@@ -38,6 +38,7 @@ from .cases import (
     promised,
     risk_verdict,
 )
+from .few_phases import labels_of, two_phases
 from .lines import BESIDE, NAMES, STAGES
 from .plans import smoothed
 
@@ -57,14 +58,25 @@ PRINTED = {
 }
 CORRECTED = PRINTED | {"batch": "user_level/proc-smoothed-alg-3@corrected-minibatches"}
 REPLACED = {"variance": "user_level/proc-multistage-ac-sa@replacement-variance"}
+STATED = {"as printed": CORRECTED, "literal": PRINTED, "replacement": CORRECTED | REPLACED, "corrected": CORRECTED}
+DRAWN = drawn(users=True, n=(2.0**20, 2.0**30), epsilon=(0.05, 8))
 settings_of_the_smoothed_algorithm = settings(
     "user_level/proc-smoothed-alg-3",
-    {"as printed": CORRECTED, "literal": PRINTED, "replacement": CORRECTED | REPLACED, "corrected": CORRECTED},
+    STATED,
     symbols=NAMES,
     beside=BESIDE,
-    problems=drawn(users=True, n=(2.0**20, 2.0**30), epsilon=(0.05, 8)),
+    problems=DRAWN,
     fields={"distance": (None, 0.5, 2.0)},
 )
+
+
+@check(
+    "user_level/proc-smoothed-alg-3", kind="transcription", grid={"reading": tuple(STATED)}, also=labels_of(STATED)
+)  # fmt: skip
+def settings_of_two_smoothed_phases(context: Context, *, reading: str) -> Verdict:
+    """The same of plans of two phases."""
+    # unbound: the gradients, of which the label has an order, are among the settings that its parameters state
+    return two_phases(context, SmoothedERM, STATED[reading], DRAWN, **SmoothedERM.readings.get(reading, {}))
 
 
 @check("user_level/proc-smoothed-alg-3", kind="transcription")

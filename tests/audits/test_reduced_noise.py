@@ -44,6 +44,7 @@ SAYS_NOTHING = {
     **dict.fromkeys(
         (
             "fields_and_domains_of_the_tree",
+            "movement_that_algorithm_2_claims",
             "planned_inside_of_its_conditions",
             "plans_and_promises",
             "plans_and_promises_of_algorithm_1",
