@@ -51,7 +51,7 @@ def told(dimension: int = 2, epsilon: float = EPSILON, chance: float = DELTA, **
         diameter=lambda p: own["diameter"] * 3 ** (1 / p - 1 / 2),
         lipschitz=lambda p: math.inf,
         smoothness=lambda p: own["smoothness"],
-        moment=given.get("moment", lambda k, m: 2 - 1 / k),
+        moment=given.get("moment", lambda k, m: (2 - 1 / k) / m),
     )
     return Problem(constants=constants, privacy=PureDP(epsilon), failure_probability=chance)
 
@@ -67,8 +67,9 @@ def _solver(of: Callable[..., Any], most: float, d: int = 2) -> Edges:
         yield "k = 2", of(), told(d), 50, True
         yield "half of the noise", of(noise_dial=0.5), told(d), 50, True
         yield "no record", of(C=1.0), told(d, float(d)), 0, False
-        yield "G_k = G_2", of(k=3.0), told(d, moment=lambda k, m: 1.0), 50, True
-        yield "G_k < G_2", of(k=3.0), told(d, moment=lambda k, m: 1 / k), 50, False
+        yield "G_k = G_2", of(k=3.0), told(d, moment=lambda k, m: 1 / m), 50, True
+        yield "G_k < G_2", of(k=3.0), told(d, moment=lambda k, m: 1 / k / m), 50, False
+        yield "G_1 = G_k < G_2", of(k=3.0), told(d, moment=lambda k, m: (1 + (k == 2)) / m), 50, False
         yield "no moment", of(), told(d, moment=lambda k, m: math.inf), 50, False
         yield "a moment of 0", of(), told(d, moment=lambda k, m: 0.0), 50, False
         if most < math.inf:
@@ -110,6 +111,7 @@ def _selection(of: type[EMPGM]) -> Edges:
     plans: list[Plan] = [
         ("epsilon n = d", of(eta=0.5), at, 100, True),
         ("epsilon n below d", of(eta=0.5), at, 99, False),
+        ("no record, and epsilon n = d far off", of(eta=0.5), at, 0, False),
         ("eta = D", of(eta=D), told(), 50, True),
         ("eta above D", of(eta=D * (1 + JUST)), told(), 50, False),
         ("eta = 0", of(eta=0.0), told(), 50, False),
@@ -130,7 +132,8 @@ def _selection(of: type[EMPGM]) -> Edges:
         plans += [(f"d = {d}", of(eta=1.0), told(d), 50, d <= 2) for d in (1, 2, 3)]
     else:
         plans += [("the first net within D", of(C=1.0, lambda_=1e-9), told(epsilon=0.02), 100, True)]
-        plans += [("a net beyond D", of(C=1.0, lambda_=1e-9), told(epsilon=0.02, diameter=0.9), 100, False)]
+        for n in (0, 100):  # at 100 it is the net that is too coarse
+            plans += [("a net beyond D", of(C=1.0, lambda_=1e-9), told(epsilon=0.02, diameter=0.9), n, False)]
     w, z = np.zeros((1, 2)), np.ones((1, 1))
     calls: list[Asked] = [
         ("a net", partial(net, work, 0.5), True),
@@ -231,7 +234,10 @@ def _subgradients() -> Edges:
     for alpha, far in ((0.0, 2.0), (0.5, 0.0)):
         calls.append((f"Algorithm 3 at {alpha}, {far}", partial(adaptive, np.zeros((1, 1)), alpha, far), False))
         calls.append((f"Lemma D.5 at {alpha}, {far}", partial(biased, alpha, far, 1.0), False))
-    calls.append(("Algorithm 3 in one step", partial(adaptive, np.zeros((1, 1)), 0.5, 2.0, limit=1), False))
+    taken = int(adaptive(np.zeros((1, 1)), 0.5, 2.0).steps[0])
+    for limit in (taken, taken - 1, 1):
+        ask = partial(adaptive, np.zeros((1, 1)), 0.5, 2.0, limit=limit)
+        calls.append((f"Algorithm 3 in {limit} of {taken} steps", ask, limit == taken))
     steps = (4 * 2 * 1 * 2) ** 2
     for said, given, legal in (
         ("L as long as its slopes", {}, True),
@@ -280,18 +286,19 @@ def _lower() -> Edges:
         for z in (edge * (1 - JUST), edge * (1 + JUST))
     ]
     rng = np.random.default_rng
-    for d, size, legal in ((1, 2, True), (1, 3, False), (0, 1, False), (2, 4, True)):
+    for d, size, legal in ((1, 2, True), (1, 3, False), (0, 1, False), (2, 4, True), (2, 8, True)):
         calls.append((f"{size} points of a packing, d = {d}", lambda d=d, size=size: packing(d, rng(0), size), legal))  # type: ignore[misc]
     angle = 2 * math.asin(1 / 4)  # of two points of the circle at distance 1/2
 
-    def circle(turn: float, length: float) -> Array:
+    def circle(turn: float) -> Array:
         turns = turn * np.arange(8.0)
-        return length * np.stack([np.cos(turns), np.sin(turns)], axis=1)
+        return np.stack([np.cos(turns), np.sin(turns)], axis=1)
 
     for turn, length, legal in ((angle * 1.01, 1.0, True), (angle * 0.99, 1.0, False), (angle * 1.01, 1.001, False)):
-        calls.append(
-            (f"packed at {turn:.4g}, {length}", partial(packed_laws, circle(turn, length), 100, 1.0, 0.1), legal)
-        )
+        V = circle(turn)
+        V[-1] *= length
+        calls.append((f"packed at {turn:.4g}, {length}", partial(packed_laws, V, 100, 1.0, 0.1), legal))
+        calls.append((f"two of them, {turn:.4g}, {length}", partial(packed_laws, V[-2:], 100, 1.0, 0.05), legal))
     return iter(()), iter(calls)
 
 
