@@ -245,7 +245,8 @@ def told(
 def as_printed(lines: Mapping[str, tuple[Array, Array]], within: float = 1e-9) -> Verdict:
     """Whether lines (what one says -> what ran, what it gives by hand) agree `within` rounding; if not, ours differ."""
     off = {
-        name: float(np.abs(ran - given).max() / max(1.0, np.abs(given).max()))
+        # What is no number is as far off as can be.
+        name: float(np.nan_to_num(np.abs(ran - given) / max(1.0, np.abs(given).max()), nan=math.inf).max())
         for name, (ran, given) in lines.items()
         if ran.shape == given.shape
     }

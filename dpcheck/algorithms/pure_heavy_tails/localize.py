@@ -99,7 +99,7 @@ class PopLocalize(Algorithm[OutputPhase]):
         """J."""
         if self.blocks is not None:
             return int(self.blocks)
-        delta, T = problem.failure_probability, max(1, math.ceil(math.log2(n)))
+        delta, T = problem.failure_probability, math.ceil(math.log2(max(n, 2)))
         margin = self.erm.success - 0.05 - 0.5
         return math.ceil(math.log(T / delta) / (2 * margin**2))
 
@@ -164,9 +164,9 @@ class PopLocalize(Algorithm[OutputPhase]):
         )
 
     def _check_size(self, problem: Problem, n: int) -> None:
-        J = self.repetitions(problem, max(n, 2))
+        J = self.repetitions(problem, n)
         if n < 2 * J:
-            needed = smallest_n(lambda size: size >= 2 * self.repetitions(problem, max(size, 2)))
+            needed = smallest_n(lambda size: size >= 2 * self.repetitions(problem, size))
             raise Infeasible(
                 self.label, f"a record in each of J = {J} blocks of its first phase, n >= 2J", f"{n}", needed
             )
