@@ -33,7 +33,7 @@ from dpcheck.workloads.median import WeightedMedian
 
 from . import plans
 from .cases import opposite_spikes, problem
-from .lemmas import as_printed, potential, small, told, wide
+from .lemmas import as_printed, onto_ball, potential, small, told, wide
 
 # Lemma F.1 -------------------------------------------------------------------------------------------------------
 
@@ -254,6 +254,35 @@ def hit_and_run_reaches_the_gibbs_law(context: Context) -> Verdict:
     if off > allowed:
         return differs(said, "sampled", **fields)
     return consistent(said, "sampled", notices=f"a law that is {2 * allowed:.3g} off", **fields)
+
+
+@check("pure_heavy_tails/alg-7", kind="accuracy", also=("pure_heavy_tails/proc-logconcave-sampler",))
+def lines_of_the_plane(context: Context) -> Verdict:
+    """Radial losses in the plane: the score of a cell is the potential at its middle less that at w_loc, and less the
+    logarithm of its size in units of the selection.
+    """
+    m, C, count, trials = 400, 0.5, 60, context.scale(10, 100)
+    work, rows, start = small(context, 2, trials, m)
+    algorithm, rng = LocalizedApproxEM(C=C, lambda_=0.5, count=count), context.rng("answers")
+    # Within W: on its boundary rays leave at once, and rounding decides how far they go.
+    first, index = rng.uniform(-0.6, 0.6, (trials, 2)), rng.integers(0, 50, (trials, 1))
+    answers = (first, index.astype(float))
+    plan, (_, point), returned = told(algorithm, work, problem(work, 5.0), rows, start, answers)
+    one, two = plan.phases
+    w_loc = onto_ball(first)
+    by_hand = [plans.cells_by_hand(w, one.radius, count, 1.0) for w in w_loc]
+    middles, sizes = (np.array([each[i] for each in by_hand]) for i in (0, 1))
+
+    def potential_at(w: Array) -> Array:
+        losses = np.minimum(rows, C).mean(axis=1) * np.linalg.norm(w - np.asarray(work.b), axis=2)
+        return np.asarray(losses + two.lambda_ / 2 * ((w - start) ** 2).sum(axis=2))
+
+    scores = potential_at(middles) - potential_at(w_loc[:, None]) - two.noise * sizes
+    lines = {
+        "scores of the cells": (point.core, scores),
+        "the chosen middle": (returned, middles[np.arange(trials), index[:, 0]]),
+    }
+    return as_printed(lines, within=1e-7)
 
 
 @check("pure_heavy_tails/proc-logconcave-sampler", kind="accuracy", grid={"count": (16, 60, 200)})

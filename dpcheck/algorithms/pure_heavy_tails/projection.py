@@ -56,7 +56,7 @@ def halvings(R: Array, r: Array, xi: Array) -> np.ndarray[tuple[int, ...], np.dt
     with np.errstate(divide="ignore"):  # R = 0, where N = 0
         # Not the logarithm of the quotient, which may overflow.
         size = np.log2(R / r) + np.log2(R / xi)
-    return np.ceil(np.logaddexp2(0.0, size)).astype(np.int64)
+    return np.asarray(np.ceil(np.logaddexp2(0.0, size)), dtype=np.int64)
 
 
 def _check(
