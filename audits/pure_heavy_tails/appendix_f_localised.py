@@ -340,6 +340,7 @@ def lines_of_the_walk(context: Context) -> Verdict:
     """Three steps of hit-and-run in space by hand, from their coins: the chord of W and of the ball around w_loc, and
     the point of it whose share of the Gibbs weights is the coin's.
     """
+    # unbound: the lines at the schedule's own numbers, which the settings compare with the claims
     m, C, trials = 400, 0.5, context.scale(20, 200)
     work, rows, start = small(context, 3, trials, m)
     algorithm = LocalizedApproxEM(C=C, lambda_=0.5, sampler="hit-and-run", count=3)

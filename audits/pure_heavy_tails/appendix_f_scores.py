@@ -261,6 +261,7 @@ def lines_of_the_plane(context: Context) -> Verdict:
     """Radial losses in the plane: the score of a cell is the potential at its middle less that at w_loc, and less the
     logarithm of its size in units of the selection.
     """
+    # unbound: the lines at the schedule's own numbers, which the settings compare with the claims
     m, C, count, trials = 400, 0.5, 60, context.scale(10, 100)
     work, rows, start = small(context, 2, trials, m)
     algorithm, rng = LocalizedApproxEM(C=C, lambda_=0.5, count=count), context.rng("answers")
