@@ -16,9 +16,12 @@ from dpcheck.algorithms.pure_heavy_tails.resisting import ResistingOracle, bump_
 from dpcheck.checks import Context, by_size, check
 from dpcheck.harness import accuracy, lower_bound
 from dpcheck.harness.lower_bound import Fact
+from dpcheck.harness.plans import answered, wrongly_answered
 from dpcheck.harness.refutation import witnessed
 from dpcheck.interfaces import Array
 from dpcheck.verdicts import Verdict
+
+from .lemmas import as_printed
 
 Q = Fraction
 
@@ -123,14 +126,20 @@ ALGORITHMS: dict[str, Queries] = {
 def oracle_resists(context: Context, *, algorithm: str, queries: int) -> Verdict:
     """Against each algorithm the oracle ends with two smooth convex functions, one transcript and two extensions."""
     rng, oracle = context.rng(), ResistingOracle()
-    for step in range(queries):
-        if algorithm == "clairvoyant":  # asks for the oracle's own secret every time
-            t = oracle.kink()
-        elif algorithm == "random":
-            t = Q(int(rng.integers(-1000, 1001)), 1000)
-        else:
-            t = ALGORITHMS[algorithm](oracle.answers, step)
-        oracle.ask(t)
+
+    def asked() -> None:
+        for step in range(queries):
+            if algorithm == "clairvoyant":  # asks for the oracle's own secret every time
+                t = oracle.kink()
+            elif algorithm == "random":
+                t = Q(int(rng.integers(-1000, 1001)), 1000)
+            else:
+                t = ALGORITHMS[algorithm](oracle.answers, step)
+            oracle.ask(t)
+        oracle.kink()
+
+    if wrong := wrongly_answered([(f"the {queries} queries of {algorithm}", asked, True)]):
+        return answered(wrong, "")
     kink, around = oracle.kink(), oracle.slopes(oracle.kink())
     broken = [
         t for t, (height, slope) in oracle.answers.items() if oracle.value(t) != height or oracle.slopes(t) != [slope]
@@ -154,3 +163,44 @@ def oracle_resists(context: Context, *, algorithm: str, queries: int) -> Verdict
             Fact("the difference of two extensions at 0", difference, ">", 0),
         ]
     )
+
+
+@check("pure_heavy_tails/thm-b-1@corrected", kind="accuracy")
+def a_kink_is_bent(context: Context) -> Verdict:
+    """Asked right at a kink, the oracle answers a little above it with a slope between those of the two sides, and not
+    -C, where the extension would have no kink: also where -C is in the middle between the two.
+    """
+    facts = []
+    for low, high in ((Q(-3, 4), Q(0)), (Q(-3, 4), Q(-1, 4)), (Q(-4, 5), Q(1, 5)), (Q(-51, 100), Q(0))):
+        oracle, at = ResistingOracle(lines=[(low, Q(1, 2), Q(0)), (high, Q(1, 2), Q(0))]), Q(1, 2)
+        if wrong := wrongly_answered([("a query at the kink", lambda oracle=oracle, at=at: oracle.ask(at), True)]):  # type: ignore[misc]
+            return answered(wrong, "")
+        (height, slope), sides = oracle.answers[at], oracle.slopes(oracle.kink())
+        facts += [
+            Fact("the answer, above the kink", height, ">", 0),
+            Fact("its slope, above the one before", slope, ">", low),
+            Fact("its slope, below the one after", slope, "<", high),
+            Fact("its distance from -C", abs(slope + oracle.C), ">", 0),
+            Fact("the slope before the new kink", sides[0], "<", -oracle.C),
+            Fact("the slope after it", sides[-1], ">", -oracle.C),
+        ]
+    return lower_bound.verdict(facts)
+
+
+@check("pure_heavy_tails/thm-b-1@corrected", kind="accuracy")
+def bump_by_adaptive_quadrature(context: Context) -> Verdict:
+    """The least mean of max(low (s - U), high (s - U)) against adaptive quadrature and a bounded search, at slopes of
+    unequal size.
+    """
+    density = lambda u: math.exp(-1 / (1 - u * u)) if abs(u) < 1 else 0.0  # noqa: E731
+    mass, found, wanted = scipy.integrate.quad(density, -1, 1)[0], [], []
+    for low, high in ((-0.3, 0.7), (-1.0, 0.2), (-0.01, 0.04)):
+
+        def mean(s: float, low: float = low, high: float = high) -> float:
+            below = scipy.integrate.quad(lambda u: high * (s - u) * density(u), -1, s)[0]
+            return float((below + scipy.integrate.quad(lambda u: low * (s - u) * density(u), s, 1)[0]) / mass)
+
+        found.append(bump_constant(low, high) / high)
+        wanted.append(scipy.optimize.minimize_scalar(mean, bounds=(-1, 1), method="bounded").fun / high)
+    # 400 nodes are pi/400 apart, and of a kink between two of them a square of that is lost.
+    return as_printed({"the least mean": (np.array(found), np.array(wanted))}, within=(math.pi / 400) ** 2)

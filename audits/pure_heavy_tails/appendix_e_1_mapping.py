@@ -5,20 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from dpcheck.algorithms.pure_heavy_tails.exponential import gradient_mapping
-from dpcheck.checks import Context, check
+from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy, stability
 from dpcheck.harness.search import BallRecords
 from dpcheck.harness.sensitivity import Certificate
 from dpcheck.interfaces import Array, Objective, Sample
 from dpcheck.solvers import certified
-from dpcheck.verdicts import Verdict
+from dpcheck.verdicts import Verdict, refuted, undecided
 from dpcheck.workloads.linear import SparseDirection
 from dpcheck.workloads.mean import HeavyMean
 
-from .cases import (
-    FAR,
-    NONEXPANSIVE,
-)
+from .cases import FAR, NONEXPANSIVE
 
 
 @check("pure_heavy_tails/proc-pgm", kind="sensitivity")
@@ -63,3 +61,61 @@ def zero_at_minimisers(context: Context) -> Verdict:
         sizes, 1e-9, statement="|G| at the minimiser, or its distance from the gradient inside, is rounding",
         covers="interior, both ends of the interval, and centres at both", evidence="exact",
     )  # fmt: skip
+
+
+@check("pure_heavy_tails/fact-pgm-error-bound", kind="stability")
+def contraction(context: Context) -> Verdict:
+    """w -> P(w - gamma grad) contracts by H/(H + lambda), the norm of I - gamma (A + lambda) for 0 <= A <= H."""
+    left, right = [], []
+    for H in (0.5, 1.0, 20.0):
+        for lam in (0.01, 0.3, 5.0):
+            bound = stated("pure_heavy_tails/fact-pgm-error-bound", H=H, lambda_=lam)
+            for h in np.linspace(0, H, 41):
+                left.append(abs(1 - (h + lam) / (H + lam)))
+                right.append(bound)
+    exact = accuracy.never_violated(
+        left, right, statement="|1 - gamma (h + lambda)| <= H/(H + lambda)",
+        covers="eigenvalues h of the Hessian in [0, H]; linear in h, its ends decide; projections do not expand",
+        evidence="certificate",
+    )  # fmt: skip
+    # And the implementation's map, on the clipped interval.
+    work, lam = HeavyMean(D=4.0, tail=3.0, theta=0.3), 0.4
+    w = np.linspace(-2, 2, 81)[:, None]
+    moved = w - gradient_mapping(w, w - 0.7 + lam * w, 1 / (1 + lam), work) / (1 + lam)
+    ratio = np.abs(np.diff(moved[:, 0])) / np.abs(np.diff(w[:, 0]))
+    largest = float(exact.numbers["largest left/right"])
+    if largest < 1 - 1e-9:
+        return undecided(f"{exact.reason}; but the factor is nowhere attained, {largest:.4g} of it at most", "exact")
+    if ratio.max() > 1 / (1 + lam) + 1e-9:
+        return refuted(f"the map expands by {ratio.max():.6g}, {1 / (1 + lam):.6g} allowed", "exact")
+    return exact
+
+
+@check("pure_heavy_tails/thm-e-1", kind="stability", grid={"d": by_size([1, 2], [1, 2, 3, 5])})
+def score_lipschitz(context: Context, *, d: int) -> Verdict:
+    """The mapping is 2(H + lambda)-Lipschitz: clipped quadratics on a ball, random pairs of points, near and far."""
+    rng, lam, cap, n = context.rng("quadratics"), 0.3, 1.0, 6
+    domain = SparseDirection(nu=tuple(np.eye(d)[0]), D=2.0)
+    gamma, left, right = 1 / (1 + lam), [], []
+    for _ in range(context.scale(40, 400)):
+        Z = rng.normal(size=(n, d)) * rng.choice([0.5, 2.0, 10.0])
+
+        def mapped(w: Array, Z: Array = Z) -> Array:
+            g = w[:, None] - Z
+            g = g * np.minimum(1, cap / np.maximum(np.linalg.norm(g, axis=2, keepdims=True), 1e-300))
+            return gradient_mapping(w, g.mean(axis=1) + lam * w, gamma, domain)
+
+        w = domain.project(rng.normal(size=(50, d)) * rng.choice([0.3, 3.0]))
+        other = domain.project(w + rng.choice([1e-4, 0.1, 1.0]) * rng.normal(size=(50, d)))
+        gap = np.linalg.norm(w - other, axis=1)
+        kept = gap > 1e-7
+        left.append(np.linalg.norm(mapped(w) - mapped(other), axis=1)[kept])
+        right.append(2 * (1 + lam) * gap[kept])
+    # P = (I + N)/2 with N nonexpansive gives the 2; words, so that drawn pairs stay drawn pairs.
+    return accuracy.never_violated(
+        np.concatenate(left),
+        np.concatenate(right),
+        statement="|G(w) - G(w')| <= 2 (H + lambda) |w - w'|",
+        covers="P = (I + N)/2 with N nonexpansive gives the 2, thm-e-1",
+        evidence="certificate",
+    )

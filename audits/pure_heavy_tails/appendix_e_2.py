@@ -168,6 +168,7 @@ def lines_of_smoothed_em_pgm(context: Context, *, rule: str) -> Verdict:
     """Slopes a clip((w - b)/tau, -1, 1) of weighted medians; gamma by the steepest record, or by G_2 alone."""
     work = WeightedMedian(D=1.0, weights=Pareto(2.5))
     rows = work.rows(context.rng("records"), context.scale(10, 100), 9)
+    rows[..., 1] += 0.6  # medians beyond the right end, so that steps leave the domain there
     algorithm = SmoothedEMPGM(C=1.5, lambda_=0.4, eta=0.02, gamma_rule=rule)  # type: ignore[arg-type]
 
     def slopes(points: Array, tau_: float) -> Array:

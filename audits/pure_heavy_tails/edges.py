@@ -28,7 +28,7 @@ from dpcheck.algorithms.pure_heavy_tails.projection import inexact_projection
 from dpcheck.algorithms.pure_heavy_tails.reformulation import DirectSubgradient, JointReformulation, JointSubgradient
 from dpcheck.algorithms.pure_heavy_tails.sampling import ApproxLocalPotential, cells, gibbs_linear
 from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient, biased_subgradient, exact
-from dpcheck.harness.plans import Asked, Edges, Plan, dialled
+from dpcheck.harness.plans import Asked, Edges, Plan, dialled, run_of
 from dpcheck.interfaces import Array, Constants, Problem
 from dpcheck.privacy import PureDP
 from dpcheck.running import Fixed
@@ -36,7 +36,7 @@ from dpcheck.solvers import Task
 from dpcheck.workloads.linear import RareSpikes, SparseDirection
 from dpcheck.workloads.radial import RadialHeavyTail
 
-from .cases import DELTA
+from .cases import DELTA, problem
 
 JUST = 1e-6
 """How far from an edge, relatively."""
@@ -51,7 +51,7 @@ def told(dimension: int = 2, epsilon: float = EPSILON, chance: float = DELTA, **
         diameter=lambda p: own["diameter"] * 3 ** (1 / p - 1 / 2),
         lipschitz=lambda p: math.inf,
         smoothness=lambda p: own["smoothness"],
-        moment=given.get("moment", lambda k, m: 2 - 1 / k),
+        moment=given.get("moment", lambda k, m: (2 - 1 / k) / m),
     )
     return Problem(constants=constants, privacy=PureDP(epsilon), failure_probability=chance)
 
@@ -67,8 +67,9 @@ def _solver(of: Callable[..., Any], most: float, d: int = 2) -> Edges:
         yield "k = 2", of(), told(d), 50, True
         yield "half of the noise", of(noise_dial=0.5), told(d), 50, True
         yield "no record", of(C=1.0), told(d, float(d)), 0, False
-        yield "G_k = G_2", of(k=3.0), told(d, moment=lambda k, m: 1.0), 50, True
-        yield "G_k < G_2", of(k=3.0), told(d, moment=lambda k, m: 1 / k), 50, False
+        yield "G_k = G_2", of(k=3.0), told(d, moment=lambda k, m: 1 / m), 50, True
+        yield "G_k < G_2", of(k=3.0), told(d, moment=lambda k, m: 1 / k / m), 50, False
+        yield "G_1 = G_k < G_2", of(k=3.0), told(d, moment=lambda k, m: (1 + (k == 2)) / m), 50, False
         yield "no moment", of(), told(d, moment=lambda k, m: math.inf), 50, False
         yield "a moment of 0", of(), told(d, moment=lambda k, m: 0.0), 50, False
         if most < math.inf:
@@ -85,6 +86,12 @@ def _solver(of: Callable[..., Any], most: float, d: int = 2) -> Edges:
     return plans(), calls()
 
 
+def _runs(*makes: Callable[[], Any]) -> list[Asked]:
+    """A run of each on a line: whatever it returns, it ends."""
+    work = RareSpikes(D=D)
+    return [(f"a run of {make}", run_of(make, work, problem(work, EPSILON), 20), True) for make in makes]
+
+
 def _beside(edges: Edges, plans: list[Plan], calls: list[Asked] = []) -> Edges:  # noqa: B006
     return iter([*edges[0], *plans]), iter([*edges[1], *calls])
 
@@ -92,13 +99,13 @@ def _beside(edges: Edges, plans: list[Plan], calls: list[Asked] = []) -> Edges: 
 def _localiser() -> Edges:
     of = OutputPertLocalize
     at = [("zeta = 1", of(), told(), 50, True), ("zeta < 1", of(zeta=1 - JUST), told(), 50, False)]
-    return _beside(_solver(of, 2.0), at)
+    return _beside(_solver(of, 2.0), at, _runs(of))
 
 
 def _single() -> Edges:
     rules = (("tight", True), ("paper", True), ("none", False))
     at = [(f"calibration {rule}", SingleOutputPert(calibration=rule), told(), 50, legal) for rule, legal in rules]  # type: ignore[arg-type]
-    return _beside(_solver(SingleOutputPert, math.inf), at)
+    return _beside(_solver(SingleOutputPert, math.inf), at, _runs(SingleOutputPert))
 
 
 def _selection(of: type[EMPGM]) -> Edges:
@@ -110,6 +117,7 @@ def _selection(of: type[EMPGM]) -> Edges:
     plans: list[Plan] = [
         ("epsilon n = d", of(eta=0.5), at, 100, True),
         ("epsilon n below d", of(eta=0.5), at, 99, False),
+        ("no record, and epsilon n = d far off", of(eta=0.5), at, 0, False),
         ("eta = D", of(eta=D), told(), 50, True),
         ("eta above D", of(eta=D * (1 + JUST)), told(), 50, False),
         ("eta = 0", of(eta=0.0), told(), 50, False),
@@ -130,7 +138,8 @@ def _selection(of: type[EMPGM]) -> Edges:
         plans += [(f"d = {d}", of(eta=1.0), told(d), 50, d <= 2) for d in (1, 2, 3)]
     else:
         plans += [("the first net within D", of(C=1.0, lambda_=1e-9), told(epsilon=0.02), 100, True)]
-        plans += [("a net beyond D", of(C=1.0, lambda_=1e-9), told(epsilon=0.02, diameter=0.9), 100, False)]
+        for n in (0, 100):  # at 100 it is the net that is too coarse
+            plans += [("a net beyond D", of(C=1.0, lambda_=1e-9), told(epsilon=0.02, diameter=0.9), n, False)]
     w, z = np.zeros((1, 2)), np.ones((1, 1))
     calls: list[Asked] = [
         ("a net", partial(net, work, 0.5), True),
@@ -143,7 +152,8 @@ def _selection(of: type[EMPGM]) -> Edges:
             False,
         ),
     ]
-    return _beside(_solver(partial(of, eta=0.5), math.inf), plans, calls)
+    runs = _runs(partial(of, eta=0.5), partial(of, eta=0.5, gamma=0.1))
+    return _beside(_solver(partial(of, eta=0.5), math.inf), plans, [*calls, *runs])
 
 
 def _gibbs() -> Edges:
@@ -171,7 +181,8 @@ def _gibbs() -> Edges:
             ApproxLocalPotential, work_, sample, np.zeros((1, 1)), np.zeros((1, 1)), 1.0, 1.0, alpha_in=value
         )
         calls.append((f"Algorithm 6, alpha_in = {value}", made, value > 0))
-    return _beside(_solver(of, 12.0), plans, calls)
+    runs = _runs(of, partial(of, sampler="hit-and-run", count=2))
+    return _beside(_solver(of, 12.0), plans, [*calls, *runs])
 
 
 def _localised() -> Edges:
@@ -181,7 +192,7 @@ def _localised() -> Edges:
         ("a record in every block", of(erm=single, blocks=5), told(), 10, True),
         ("half of the noise", of(erm=replace(single, noise_dial=0.5), blocks=5), told(), 10, True),
         ("an empty block", of(erm=single, blocks=5), told(), 9, False),
-        ("proved blocks of few records", of(erm=single), told(), 10, False),
+        *((f"proved blocks of {n} records", of(erm=single), told(), n, False) for n in (0, 1, 10)),
         ("all printed phases, one block", of(erm=single, blocks=1, phase_count="printed"), told(), 64, True),
         ("a printed phase with an empty block", of(erm=single, blocks=2, phase_count="printed"), told(), 64, False),
         ("printed phases, n no power of 2", of(erm=single, blocks=1, phase_count="printed"), told(), 65, False),
@@ -198,7 +209,8 @@ def _localised() -> Edges:
     for name in ("blocks", "lambda_1", "c_erm", "resolution"):
         for value, legal in ((1, True), *NUMBERS[1:]):
             calls.append((f"{name} = {value}", partial(of, **{name: value}), legal))
-    return iter(plans), iter(calls)
+    runs = _runs(*(partial(LocalizedOutputPert, blocks=5, solver=each) for each in ("single", "double")))  # type: ignore[arg-type]
+    return iter(plans), iter([*calls, *runs])
 
 
 def _baseline() -> Edges:
@@ -213,7 +225,7 @@ def _baseline() -> Edges:
     for name in ("T", "C", "noise_dial"):
         for value, legal in NUMBERS:
             calls.append((f"{name} = {value}", partial(of, **{name: value}), legal))
-    return iter(plans), iter(calls)
+    return iter(plans), iter([*calls, *_runs(of)])
 
 
 def _subgradients() -> Edges:
@@ -231,7 +243,18 @@ def _subgradients() -> Edges:
     for alpha, far in ((0.0, 2.0), (0.5, 0.0)):
         calls.append((f"Algorithm 3 at {alpha}, {far}", partial(adaptive, np.zeros((1, 1)), alpha, far), False))
         calls.append((f"Lemma D.5 at {alpha}, {far}", partial(biased, alpha, far, 1.0), False))
-    calls.append(("Algorithm 3 in one step", partial(adaptive, np.zeros((1, 1)), 0.5, 2.0, limit=1), False))
+    taken = int(adaptive(np.zeros((1, 1)), 0.5, 2.0).steps[0])
+    for limit in (taken, taken - 1, 1):
+        ask = partial(adaptive, np.zeros((1, 1)), 0.5, 2.0, limit=limit)
+        calls.append((f"Algorithm 3 in {limit} of {taken} steps", ask, limit == taken))
+    calls.append(("Algorithm 3 on a short interval", partial(adaptive, np.full((1, 1), 0.4), 0.5, 0.5), True))
+    calls.append(
+        (
+            "Lemma D.5 on a short interval, gentle slopes",
+            partial(biased_subgradient, lambda x: np.sign(x) / 4, near, np.full((1, 1), 0.4), 0.5, 0.5, 0.5),
+            True,
+        )
+    )
     steps = (4 * 2 * 1 * 2) ** 2
     for said, given, legal in (
         ("L as long as its slopes", {}, True),
@@ -280,18 +303,20 @@ def _lower() -> Edges:
         for z in (edge * (1 - JUST), edge * (1 + JUST))
     ]
     rng = np.random.default_rng
-    for d, size, legal in ((1, 2, True), (1, 3, False), (0, 1, False), (2, 4, True)):
+    for d, size, legal in ((1, 2, True), (1, 3, False), (0, 1, False), (2, 4, True), (2, 8, True)):
         calls.append((f"{size} points of a packing, d = {d}", lambda d=d, size=size: packing(d, rng(0), size), legal))  # type: ignore[misc]
+    calls.append(("laws of what was packed", lambda: packed_laws(packing(2, rng(0), 8), 100, 1.0, 0.1), True))
     angle = 2 * math.asin(1 / 4)  # of two points of the circle at distance 1/2
 
-    def circle(turn: float, length: float) -> Array:
+    def circle(turn: float) -> Array:
         turns = turn * np.arange(8.0)
-        return length * np.stack([np.cos(turns), np.sin(turns)], axis=1)
+        return np.stack([np.cos(turns), np.sin(turns)], axis=1)
 
     for turn, length, legal in ((angle * 1.01, 1.0, True), (angle * 0.99, 1.0, False), (angle * 1.01, 1.001, False)):
-        calls.append(
-            (f"packed at {turn:.4g}, {length}", partial(packed_laws, circle(turn, length), 100, 1.0, 0.1), legal)
-        )
+        V = circle(turn)
+        V[-1] *= length
+        calls.append((f"packed at {turn:.4g}, {length}", partial(packed_laws, V, 100, 1.0, 0.1), legal))
+        calls.append((f"two of them, {turn:.4g}, {length}", partial(packed_laws, V[-2:], 100, 1.0, 0.05), legal))
     return iter(()), iter(calls)
 
 
@@ -302,7 +327,7 @@ def silent(algorithm: Any) -> bool:
 
 EDGES: dict[str, Callable[[], Edges]] = {
     "Algorithm 2": _localiser,
-    "Algorithm 4": lambda: _solver(DoubleOutputPert, 12.0),
+    "Algorithm 4": lambda: _beside(_solver(DoubleOutputPert, 12.0), [], _runs(DoubleOutputPert)),
     "one stage": _single,
     "structured": lambda: _solver(StructuredDoubleOutputPert, 12.0),
     "Algorithm 5": lambda: _selection(EMPGM),

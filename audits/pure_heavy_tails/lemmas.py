@@ -24,7 +24,7 @@ from dpcheck.harness.scaling.engines import statistic
 from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.harness.selection import Pair
 from dpcheck.interfaces import Algorithm, Array, Constants, Objective, Problem, Rng, Sample, Schedule
-from dpcheck.privacy import PureDP
+from dpcheck.privacy import Guarantee, PureDP
 from dpcheck.running import Entry, Fixed, Fresh, Run, Transcript
 from dpcheck.solvers import certified
 from dpcheck.verdicts import Point, Verdict, differs, holds, refuted, undecided
@@ -245,7 +245,8 @@ def told(
 def as_printed(lines: Mapping[str, tuple[Array, Array]], within: float = 1e-9) -> Verdict:
     """Whether lines (what one says -> what ran, what it gives by hand) agree `within` rounding; if not, ours differ."""
     off = {
-        name: float(np.abs(ran - given).max() / max(1.0, np.abs(given).max()))
+        # What is no number is as far off as can be.
+        name: float(np.nan_to_num(np.abs(ran - given) / max(1.0, np.abs(given).max()), nan=math.inf).max())
         for name, (ran, given) in lines.items()
         if ran.shape == given.shape
     }
@@ -256,11 +257,13 @@ def as_printed(lines: Mapping[str, tuple[Array, Array]], within: float = 1e-9) -
     return holds(f"{compared:,} numbers in {len(lines)} lines within {off[wrong]:.2g} ({wrong})", "exact")
 
 
-def audited(context: Context, case: replay.Case, pair: Pair, halved: float) -> Verdict:
+def audited(
+    context: Context, case: replay.Case, pair: Pair, halved: float, promise: Guarantee | None = None
+) -> Verdict:
     """`context.audit` of the outputs alone on a pair, (1, n, record) each; `halved` is what half of the noise would
-    spend there.
+    spend there. The promise is the problem's, or a smaller one where the releases are known to keep it.
     """
-    algorithm, promise = case.algorithm, case.problem.privacy
+    algorithm = case.algorithm
     data, neighbour = (each[0] for each in pair)
     plan, start = algorithm.schedule(case.problem, len(data)), case.start
     assert start is not None
@@ -268,7 +271,7 @@ def audited(context: Context, case: replay.Case, pair: Pair, halved: float) -> V
     def run(rows: Array, rng: Rng, trials: int) -> Array:
         return np.asarray(algorithm.execute(Run(plan, trials, rng), case.workload, Fixed(rows[None]), start))
 
-    return context.audit(run, data, neighbour, promise, must_detect=halved)
+    return context.audit(run, data, neighbour, promise or case.problem.privacy, must_detect=halved)
 
 
 def small(context: Context, d: int, trials: int, m: int) -> tuple[Any, Array, Array]:

@@ -151,6 +151,10 @@ def lines_of_the_joint_reformulation(context: Context, *, loss: str, within: boo
         "the norm": (np.array([joint.lipschitz()]), np.array([norm])),
         "the gap of Lemma D.5": (np.array([solution.gap]), np.array([promised])),
         "the point of Lemma D.5, in the domain": (solution.point, work.project(solution.point)),
+        "the point of Lemma D.5, beyond its ball": (
+            np.maximum(0.0, np.linalg.norm(solution.point - ball, axis=1) - radius),
+            np.zeros(trials),
+        ),
         "the gap of Lemma D.5 beyond what it promises": (np.maximum(0.0, above - promised), np.zeros(trials)),
         "the calls that are planned": (np.array(calls, dtype=float), m * np.ceil(steps**2)),
     }

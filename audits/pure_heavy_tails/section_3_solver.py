@@ -27,7 +27,8 @@ from dpcheck.harness.scaling import Family, Instance, Risk, geometric, powers, s
 from dpcheck.harness.scaling.engines import statistic
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Read, Sample
-from dpcheck.solvers import Task, certified
+from dpcheck.privacy import PureDP
+from dpcheck.solvers import Pushed, Task, certified
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Verdict, combine, differs, refuted
 from dpcheck.workloads.amplitudes import Pareto, Spike
@@ -41,6 +42,7 @@ from .lemmas import (
     STAGE,
     WEIGHTS,
     as_printed,
+    audited,
     distance_within,
     distances,
     onto_ball,
@@ -137,6 +139,17 @@ def second_core_moves_little(context: Context, *, solver: str) -> Verdict:
     # A first core of half its claim, so that the second one decides.
     units = 2 * in_units("pure_heavy_tails/alg-2@derived"), in_units("pure_heavy_tails/prop-d-1")
     return double_sensitivity(context, solver, units, attained=solver == "worst legal")
+
+
+@check("pure_heavy_tails/alg-4", kind="privacy", expect=("consistent", "undecided"))
+def outputs_of_algorithm_4(context: Context) -> Verdict:
+    """The worst pair, the worst legal solver and an interval that is too long to matter: W_0 is too large to act, so
+    that what is returned tells of the second release alone, 7/36 of epsilon; half of its noise would cost twice that.
+    """
+    work, epsilon = wide(), 6.0
+    spent = epsilon * in_units("pure_heavy_tails/prop-d-1") / in_units("pure_heavy_tails/alg-4")
+    case = Case(DoubleOutputPert(C=1.0, minimiser=Pushed()), work, problem(work, epsilon), start=np.zeros((1, 1)))
+    return audited(context, case, opposite_spikes(10, 1e6), halved=2 * spent, promise=PureDP(spent))
 
 
 def double_distance(context: Context, k: float, d: int, m: int, level: float, weights: str) -> Verdict:

@@ -17,6 +17,8 @@ from dpcheck.privacy import PureDP
 from dpcheck.solvers import HALVINGS, acceleration_limit
 
 P = TypeVar("P")
+ABOVE = 1 + 1e-12
+"""Lets a moment pass that rounding has put below one of lower order."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +138,7 @@ class PrivateErm(Algorithm[SolverStage]):
             raise Infeasible(self.label, "at least one record", f"{m}", 1)
         constants = problem.constants
         G_2, G_k = constants.moment(2.0, 1), constants.moment(self.k, 1)
-        if not G_k * (1 + 1e-12) >= G_2:
+        if not G_k * ABOVE >= G_2:
             raise InvalidInput(f"G_2 = {G_2:g} exceeds G_{self.k:g} = {G_k:g}: moments grow with their order")
         return epsilon
 

@@ -22,6 +22,10 @@ from dpcheck.workloads.base import Bounded
 LARGEST_NET = 1_000_000
 BLOCK = 4_000_000
 """Gradients that are held at once while a net is scored."""
+FAR = 1e6
+"""In diameters: a point so far from the middle of the domain is beyond it."""
+BELOW, ABOVE = 1 - 1e-12, 1 + 1e-9
+"""Keep the points of a net on a line from being one too many by rounding, and those of a grid from one too few."""
 
 
 @procedure("pure_heavy_tails/proc-pgm")
@@ -45,25 +49,26 @@ def net(workload: Workload, eta: float) -> Array:
         return np.linspace(low, high, net_size(high - low, eta, 1))[:, None]
     # A cubic grid of side 2η/sqrt d: every point of the domain is within η of a grid point, so no grid point further
     # than η away is needed, and projecting the others onto the domain only brings them closer.
-    side, far = 2 * eta / math.sqrt(d), 1e6 * workload.constants.diameter(2.0)
+    side, D = 2 * eta / math.sqrt(d), workload.constants.diameter(2.0)
     axes = []
     for e in np.eye(d):
-        low, high = workload.project(np.stack([-far * e, far * e])) @ e
-        count = max(1, math.ceil((high - low) * (1 + 1e-9) / side))
+        low, high = workload.project(FAR * D * np.stack([-e, e])) @ e
+        count = max(1, math.ceil((high - low) / side * ABOVE))
         axes.append((low + high) / 2 + side * (np.arange(count) - (count - 1) / 2))
     if math.prod(len(axis) for axis in axes) > LARGEST_NET:
         raise InvalidInput(f"a net of radius {eta:.3g} has more than {LARGEST_NET:,} points; raise eta")
     grid = np.array(list(itertools.product(*axes)))
     inside = workload.project(grid)
     near = np.linalg.norm(inside - grid, axis=1) <= eta
-    return np.unique(np.round(inside[near], 15), axis=0)
+    return np.unique(np.round(inside[near], 15), axis=0)  # the same: points that are one are it to the last digit
 
 
 def net_size(D: float, eta: float, d: int) -> int:
     """A public bound on the size of `net`."""
+    cells = D * math.sqrt(d) / (2 * eta)
     if d == 1:
-        return 1 + max(1, math.ceil(D / (2 * eta) * (1 - 1e-12)))
-    return int(max(1, math.ceil(D * (1 + 1e-9) * math.sqrt(d) / (2 * eta))) ** d)
+        return 1 + max(1, math.ceil(cells * BELOW))
+    return int(max(1, math.ceil(cells * ABOVE)) ** d)
 
 
 @dataclass(frozen=True)
@@ -95,20 +100,19 @@ class EMPGM(PrivateErm):
         return H
 
     def schedule(self, problem: Problem, n: int) -> Schedule[SolverStage]:
-        epsilon, constants = self.check(problem, n), problem.constants
+        (epsilon, _), constants = self.privacy_budget(problem), problem.constants
         d, D = constants.d, constants.diameter(2.0)
         if epsilon * n < d:
-            needed = smallest_n(lambda size: epsilon * size >= d)
-            raise Infeasible(self.label, "epsilon n >= d", f"{epsilon * n:.3g} < {d}", needed)
+            raise Infeasible(self.label, "epsilon n >= d", f"{epsilon * n:.3g} < {d}", self._smallest_n(problem))
+        self.check(problem, n)
         H, C = self.smoothness(problem, n), self.cap(problem, n)
         gamma = 1 / (self.lambda_ + H) if self.gamma is None else self.gamma
         eta = self.radius(problem, n)
         if not gamma > 0:
             raise InvalidInput(f"{self.label} needs gamma > 0, got {gamma}")
         if not 0 < eta <= D:
-            raise Infeasible(
-                self.label, f"a net of radius in (0, D = {D:.3g}]", f"{eta:.3g}", self._smallest_n_for_net(problem, n)
-            )
+            needed = self._smallest_n(problem) if self.eta is None else None
+            raise Infeasible(self.label, f"a net of radius in (0, D = {D:.3g}]", f"{eta:.3g}", needed)
         if (size := net_size(D, eta, d)) > self.largest_net:
             raise Infeasible(self.label, f"a net of at most {self.largest_net:,} points", f"{size:,}")
         sensitivity = 2 * C / n
@@ -144,10 +148,10 @@ class EMPGM(PrivateErm):
         H, C = self.smoothness(problem, n), self.cap(problem, n)
         return C * problem.constants.d / (self.check(problem, n) * n * (self.lambda_ + H))
 
-    def _smallest_n_for_net(self, problem: Problem, n: int) -> int | None:
-        if self.eta is not None:
-            return None
-        return smallest_n(lambda size: self.radius(problem, size) <= problem.constants.diameter(2.0))
+    def _smallest_n(self, problem: Problem) -> int | None:
+        """From which on epsilon n >= d, and the net's radius, unless it is given, is at most the diameter."""
+        (epsilon, _), d, D = self.privacy_budget(problem), problem.constants.d, problem.constants.diameter(2.0)
+        return smallest_n(lambda n: epsilon * n >= d and (self.eta is not None or self.radius(problem, n) <= D))
 
     def execute(self, run: Run[SolverStage], workload: Workload, data: Data, start: Array) -> Array:
         (stage,) = run.schedule.phases
@@ -161,7 +165,7 @@ class EMPGM(PrivateErm):
 
     def step(self, workload: Workload, sample: Sample, stage: SolverStage) -> Array:
         """γ of each trial, (1, 1, 1): public."""
-        return np.full((1, 1, 1), stage.step)
+        return np.asarray(stage.step).reshape(1, 1, 1)
 
     def mapping(
         self, points: Array, workload: Workload, sample: Sample, centre: Array, stage: SolverStage, gamma: Array
@@ -266,8 +270,9 @@ def smoothed_gradient(workload: Workload, w: Array, z: Array, tau: float, nodes:
         return np.asarray(change / (2 * tau))[..., None]
     if d != 2:
         raise InvalidInput(f"smoothed gradients are implemented for d <= 2, got d = {d}")
-    angles = 2 * np.pi * (np.arange(nodes) + 0.5) / nodes
-    total: Array = np.zeros(1)
+    turns = np.arange(nodes) + 0.5  # the same: where the first direction points is of no matter
+    angles = 2 * np.pi * turns / nodes
+    total: Array = np.zeros(d)
     for v in np.stack([np.cos(angles), np.sin(angles)], axis=1):
         total = total + workload.loss(w + tau * v, z)[..., None] * v
     return np.asarray(d / tau * total / nodes)
@@ -275,6 +280,6 @@ def smoothed_gradient(workload: Workload, w: Array, z: Array, tau: float, nodes:
 
 def _parts(points: Array, sample: Sample) -> list[Array]:
     """The net in parts whose gradients fit in memory."""
-    trials = max(len(sample.values), len(sample.weights))
+    trials = max(len(sample.values), len(sample.weights))  # the same: of memory alone
     size = max(1, BLOCK // (trials * sample.values.shape[1] * points.shape[1]))  # the same: of memory alone
     return [points[i : i + size] for i in range(0, len(points), size)]

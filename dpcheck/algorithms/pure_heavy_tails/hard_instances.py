@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
 from dpcheck.errors import InvalidInput
 from dpcheck.interfaces import Array, Rng, procedure
 from dpcheck.workloads.linear import SparseDirection, TwoPoint
+
+TRIES, AT_ONCE = 200, 64
+"""Batches of vectors that a packing is looked for in, and how many a batch holds for each vector that is wanted."""
+ROUNDING = 1e-9
+"""How far off the unit sphere a vector of a packing may lie."""
+BELOW = 1 - 1e-12
+"""Keeps a product that is a whole number from being rounded above it."""
 
 
 def check_zeta(zeta: float) -> None:
@@ -46,15 +55,20 @@ def packing(d: int, rng: Rng, size: int | None = None) -> Array:
         if wanted > 2:
             raise InvalidInput(f"the sphere in one dimension has 2 points, {wanted} were asked for")
         return np.array([[1.0], [-1.0]])[:wanted]
-    values: Array = np.empty((0, d))
-    for _ in range(200):
-        batch = rng.normal(size=(64 * wanted, d))
-        for v in batch / np.linalg.norm(batch, axis=1, keepdims=True):
-            if len(values) == 0 or np.linalg.norm(values - v, axis=1).min() >= 0.5:
-                values = np.vstack([values, v])
-                if len(values) == wanted:
-                    return values
+    values: list[Array] = []
+    for v in itertools.islice(_unit_vectors(d, AT_ONCE * wanted, rng), TRIES * AT_ONCE * wanted):
+        if all(np.linalg.norm(other - v) >= 0.5 for other in values):
+            values.append(v)
+            if len(values) == wanted:
+                return np.array(values)
     raise InvalidInput(f"found only {len(values)} of {wanted} unit vectors at mutual distance 1/2 in d = {d}")
+
+
+def _unit_vectors(d: int, size: int, rng: Rng) -> Iterator[Array]:
+    """Uniform points of the unit sphere without end, drawn in batches."""
+    while True:
+        batch = rng.normal(size=(size, d))
+        yield from batch / np.linalg.norm(batch, axis=1, keepdims=True)
 
 
 def separation(V: Array) -> float:
@@ -86,7 +100,7 @@ def packed_laws(
         InvalidInput: V is not on the sphere, or closer than 1/2, or too small for ζ; ε > 1; ζ outside (0, 1/4].
     """
     norms = np.linalg.norm(V, axis=1)
-    if np.abs(norms - 1).max() > 1e-9:
+    if np.abs(norms - 1).max() > ROUNDING:
         raise InvalidInput(
             f"the packing must lie on the unit sphere, got norms in [{norms.min():.3g}, {norms.max():.3g}]"
         )
@@ -98,7 +112,7 @@ def packed_laws(
 
 def decoding_error(size: int, n: int, epsilon: float, p: float) -> float:
     """Least average error q/(2(1 + q)) of any ε-DP decoder of a packing, q = (|V| - 1) exp(-ε ceil(np)) [BD14]."""
-    q = (size - 1) * math.exp(-epsilon * math.ceil(n * p * (1 - 1e-12)))
+    q = (size - 1) * math.exp(-epsilon * math.ceil(n * p * BELOW))
     return q / (2 * (1 + q))
 
 
@@ -107,7 +121,7 @@ def mean_from_point(w: Array, m: float) -> Array:
     """μ̂_A = -m w/|w|, or m e_1 at w = 0: the mean that a point of linear SCO betrays, (trials, d) -> (trials, d)."""
     length = np.linalg.norm(w, axis=1, keepdims=True)
     first = np.broadcast_to(np.eye(w.shape[1])[0], w.shape)
-    return np.asarray(m * np.where(length > 0, -w / np.where(length > 0, length, 1.0), first))
+    return np.asarray(m * np.where(length > 0, -w / np.where(length > 0, length, math.inf), first))
 
 
 @procedure("pure_heavy_tails/proc-nn-decoder")

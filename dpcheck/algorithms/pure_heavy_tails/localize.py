@@ -23,6 +23,9 @@ from dpcheck.privacy import PureDP
 from dpcheck.running import Run
 from dpcheck.solvers import certified
 
+TURNS, CLOSE = 100, 1e-14
+"""Of the iteration for lambda_1: at most, and how close two turns are when it ends, relatively."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class OutputPhase(SolverStage):
@@ -96,7 +99,7 @@ class PopLocalize(Algorithm[OutputPhase]):
         """J."""
         if self.blocks is not None:
             return int(self.blocks)
-        delta, T = problem.failure_probability, max(1, math.ceil(math.log2(n)))
+        delta, T = problem.failure_probability, math.ceil(math.log2(max(n, 2)))
         margin = self.erm.success - 0.05 - 0.5
         return math.ceil(math.log(T / delta) / (2 * margin**2))
 
@@ -112,10 +115,11 @@ class PopLocalize(Algorithm[OutputPhase]):
         """λ_1: 20 Δ_1/D unless given; a fixed point, because Δ_1 may depend on λ through a logarithm."""
         if self.lambda_1 is not None:
             return self.lambda_1
-        D, weight = problem.constants.diameter(2.0), 1.0
-        for _ in range(100):
+        D = problem.constants.diameter(2.0)
+        weight = 1.0  # the same: where a contraction starts is of no matter
+        for _ in range(TURNS):
             weight, before = 20 * self.delta(problem, m, weight) / D, weight
-            if math.isclose(weight, before, rel_tol=1e-14):
+            if math.isclose(weight, before, rel_tol=CLOSE):
                 break
         return weight
 
@@ -142,30 +146,27 @@ class PopLocalize(Algorithm[OutputPhase]):
         J = self.repetitions(problem, n)
         rows: list[OutputPhase] = []
         releases: list[Release] = []
-        private = True
-        gradients, floats = 0, J * J + J * problem.constants.d
+        solvers: list[Schedule[SolverStage]] = []
         for t, first, records, weight, gap in self.phases(problem, n):
             inner = replace(self.erm, lambda_=weight).schedule(problem, records)
+            solvers.append(inner)
             for j in range(J):
                 releases += inner.placed(f"phase {t}/block {j}/", first + j * records)
-            gradients += J * inner.gradients
-            floats = max(floats, inner.floats_per_trial)
             rows += [
                 OutputPhase(**vars(stage), t=t, first=first, blocks=J, reach=gap / weight) for stage in inner.phases
             ]
-            private &= inner.claimed is not None
         return Schedule(
             phases=tuple(rows),
             releases=tuple(releases),
-            gradients=gradients,
-            floats_per_trial=floats,
-            claimed=PureDP(epsilon) if private else None,
+            gradients=J * sum(inner.gradients for inner in solvers),
+            floats_per_trial=max(J * J + J * problem.constants.d, *(inner.floats_per_trial for inner in solvers)),
+            claimed=PureDP(epsilon) if all(inner.claimed is not None for inner in solvers) else None,
         )
 
     def _check_size(self, problem: Problem, n: int) -> None:
-        J = self.repetitions(problem, max(n, 2))
+        J = self.repetitions(problem, n)
         if n < 2 * J:
-            needed = smallest_n(lambda size: size >= 2 * self.repetitions(problem, max(size, 2)))
+            needed = smallest_n(lambda size: size >= 2 * self.repetitions(problem, size))
             raise Infeasible(
                 self.label, f"a record in each of J = {J} blocks of its first phase, n >= 2J", f"{n}", needed
             )

@@ -9,6 +9,9 @@ import numpy as np
 from dpcheck.errors import InvalidInput
 from dpcheck.interfaces import Array, procedure
 
+ROUNDING = 1e-9
+"""Relative and absolute: a centre that projecting moves by no more than this lies in the domain."""
+
 
 @procedure("pure_heavy_tails/proc-inexact-proj")
 def inexact_projection(
@@ -35,7 +38,7 @@ def inexact_projection(
     done = np.linalg.norm(x - c, axis=1) <= r
     R = np.linalg.norm(y - c, axis=1)
     low, high = np.zeros(trials), R / r
-    N = np.where(done, 0, halvings(R, r, xi))
+    N = np.where(done, 0, halvings(R, r, xi))  # the same: where it is done, what is found is not returned
 
     def at(multiplier: Array) -> Array:
         return project((y + multiplier[:, None] * c) / (1 + multiplier[:, None]))
@@ -50,11 +53,10 @@ def inexact_projection(
 
 def halvings(R: Array, r: Array, xi: Array) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
     """N = ceil(log2(1 + R^2/(r xi))) of each trial, from |y - centre| = R."""
-    with np.errstate(over="ignore"):
-        # log2(R/r) + log2(R/xi) where the quotient itself would overflow.
-        size = np.log2(np.maximum(R, 1e-300) / r) + np.log2(np.maximum(R, 1e-300) / xi)
-    exact = np.where(size < 900, np.log2(1 + 2.0 ** np.minimum(size, 900)), size)
-    return np.ceil(exact).astype(np.int64)
+    with np.errstate(divide="ignore"):  # R = 0, where N = 0
+        # Not the logarithm of the quotient, which may overflow.
+        size = np.log2(R / r) + np.log2(R / xi)
+    return np.asarray(np.ceil(np.logaddexp2(0.0, size)), dtype=np.int64)
 
 
 def _check(
@@ -66,7 +68,8 @@ def _check(
     for name, values in (("radius", r), ("accuracy xi", x)):
         if not (values > 0).all():
             raise InvalidInput(f"the {name} of an inexact projection must be > 0, got {values.min()}")
-    away = np.linalg.norm(project(c) - c, axis=1)
-    if (away > 1e-9 * (1 + np.linalg.norm(c, axis=1))).any():
-        raise InvalidInput(f"the ball's centre must lie in the domain; it is {float(away.max()):.3g} outside")
+    inside = project(c)
+    if not np.isclose(inside, c, rtol=ROUNDING, atol=ROUNDING).all():
+        away = float(np.abs(inside - c).max())
+        raise InvalidInput(f"the ball's centre must lie in the domain; it is {away:.3g} outside")
     return c, r, x

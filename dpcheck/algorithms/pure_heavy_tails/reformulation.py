@@ -18,6 +18,7 @@ from dpcheck.algorithms.pure_heavy_tails.subgradient import (
 )
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry import Domain
+from dpcheck.geometry.norms import clip_norm
 from dpcheck.interfaces import Array, Objective, Solution, procedure
 from dpcheck.solvers import Task, trials_of
 from dpcheck.solvers.conic import domain_constraints, require_cvxpy, run_solver
@@ -81,7 +82,7 @@ class JointReformulation:
         w, y = self.split(u)
         away = w[:, None] - y
         length = np.linalg.norm(away, axis=2, keepdims=True)
-        s = np.where(length > 0, away / np.where(length > 0, length, 1.0), 0.0)
+        s = away / np.where(length > 0, length, math.inf)
         share = self.shares[..., None]
         slope_w = self.cap * (share * s).sum(axis=1) + self.objective.weight * (w - self.objective.centre)
         slope_y = share * (self.objective.workload.gradient(y, self.objective.sample.values) - self.cap * s)
@@ -146,7 +147,6 @@ class DirectSubgradient:
 
     def __call__(self, objective: Objective) -> Solution:
         cap, gap = float(objective.cap or math.nan), _allowed(objective)
-        check_cap(cap)
         work = objective.workload
         D = work.constants.diameter(2.0)
         joint = JointReformulation(objective)
@@ -239,8 +239,7 @@ def socp_subgradient(w: Array, slopes: Array, intercepts: Array, domain: Domain,
     shares = shares / shares.sum()
     best, lower = np.zeros(d), -math.inf
     for sign in (-1.0, 1.0):  # solvers differ in the sign of an equality's multiplier
-        g = sign * unit * np.asarray(split.dual_value)
-        g = g * min(1.0, cap / max(float(np.linalg.norm(g)), 1e-300))
+        g = clip_norm(sign * unit * np.asarray(split.dual_value), cap)
         # f_C(u) >= <g, u> + <b, shares> - support(g - shares . a) for every u: weak duality.
         value = float(g @ w + intercepts @ shares - domain.support(g - shares @ slopes))
         if value > lower:

@@ -27,6 +27,8 @@ BLOCK = 4_000_000
 """Values of f_C that are held at once."""
 C_100 = 512.0
 """The paper's "sufficiently large absolute constant"."""
+ROUNDING = 1e-12
+"""In diameters: what projecting moves by no more than this lies in the domain."""
 NODES = 129
 """Points of a chord that hit-and-run chooses from."""
 
@@ -50,7 +52,7 @@ class LocalPotential:
     def empirical(self, w: Array) -> Array:
         """mean f_C: (trials, K, d) -> (trials, K)."""
         z = self.sample.values[:, :, None]
-        trials = max(len(w), len(z), len(self.sample.weights))
+        trials = max(len(w), len(z), len(self.sample.weights))  # the same: of memory alone
         size = max(1, BLOCK // (trials * z.shape[1]))  # the same: of memory alone
         parts = [w[:, i : i + size] for i in range(0, w.shape[1], size)]
         return np.concatenate([self.sample.mean(self.extension(part[:, None], z)) for part in parts], axis=1)
@@ -77,7 +79,7 @@ class ApproxLocalPotential(LocalPotential):
 
     def extension(self, w: Array, z: Array) -> Array:
         if w.shape[2] == 1:
-            return np.asarray(self._anchored)
+            return np.asarray(self._anchored)  # the same: what is kept is what would be computed again
         return self._inner_minimum(w, z)
 
     @functools.cached_property
@@ -94,7 +96,7 @@ class ApproxLocalPotential(LocalPotential):
         def subgradient(y: Array) -> Array:
             away = y - points
             length = np.linalg.norm(away, axis=1, keepdims=True)
-            pull = np.where(length > 0, away / np.where(length > 0, length, 1.0), 0.0)
+            pull = away / np.where(length > 0, length, math.inf)
             return np.asarray(work.gradient(y, records) + self.cap * pull)
 
         D = work.constants.diameter(2.0)
@@ -153,7 +155,7 @@ def chord(workload: Workload, points: Array, directions: Array, longest: float, 
     """How far one can go from each point of W_0 along a unit direction within W_0, up to `longest`: (trials, K)."""
     low = np.zeros(np.broadcast_shapes(points.shape, directions.shape)[:-1])
     high = np.full_like(low, longest)
-    tolerance = 1e-12 * workload.constants.diameter(2.0)
+    tolerance = ROUNDING * workload.constants.diameter(2.0)
 
     def outside(length: Array) -> Mask:
         ahead = points + length[..., None] * directions

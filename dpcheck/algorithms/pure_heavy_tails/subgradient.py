@@ -22,6 +22,10 @@ InexactProjection = Callable[[Array, Array], Array]
 """(points (trials, q), accuracies (trials,)) -> points of K within that accuracy of the projections."""
 LIMIT = 20_000_000
 """Steps after which a run is refused rather than returned without its certificate."""
+ROUNDING = 1e-9
+"""Relative: what lies outside of a set, or above a bound, by no more than this lies in it."""
+EXACT = 1e-12
+"""In diameters: an accuracy of projections far below `ROUNDING`."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +67,8 @@ def adaptive_inexact_subgradient(
         raise InvalidInput(f"Algorithm 3 needs alpha > 0 and D > 0, got alpha = {alpha}, D = {D}")
     x = np.array(start, dtype=float)
     trials = len(x)
-    tiny = np.full(trials, 1e-12 * D)
-    if (np.linalg.norm(project(x, tiny) - x, axis=1) > 1e-9 * D).any():
+    tiny = np.full(trials, EXACT * D)
+    if (np.linalg.norm(project(x, tiny) - x, axis=1) > ROUNDING * D).any():
         raise InvalidInput("the start x_1 of Algorithm 3 must lie in K")
     S, total, steps = np.zeros(trials), np.zeros_like(x), np.zeros(trials, dtype=np.int64)
     returned, going = x.copy(), np.ones(trials, dtype=bool)
@@ -76,7 +80,7 @@ def adaptive_inexact_subgradient(
         returned[flat] = x[flat]
         going = going & ~flat
         S, total = S + size, total + x
-        root = np.sqrt(np.where(S > 0, S, 1.0))
+        root = np.sqrt(np.where(S > 0, S, D))  # where S = 0 the trial has just ended: any number does
         eta = D / root
         xi = np.minimum(D, alpha * eta / (6 * D))
         enough = going & (3 * D * root <= alpha * t)
@@ -128,7 +132,7 @@ def biased_subgradient(
     total, accuracy = np.zeros_like(x), np.full(len(x), xi)
     for _ in range(T):
         g = subgradient(x)
-        if (longest := float(np.linalg.norm(g, axis=1).max())) > L * (1 + 1e-9):
+        if (longest := float(np.linalg.norm(g, axis=1).max())) > L + ROUNDING * L:
             raise InvalidInput(f"the oracle returned a subgradient of norm {longest:.6g} > L = {L:.6g}")
         total += x
         x = project(x - eta * g, accuracy)
