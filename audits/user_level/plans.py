@@ -123,6 +123,8 @@ def _edges_of_octaves() -> list[str]:
                 one.schedule(plain(2, 3, smooth=0.0), n)
             except Infeasible as error:
                 wrong += [] if error.smallest_n == least else [f"{error.smallest_n} users are named for {least}"]
+            except Exception as error:  # of any kind: it is what the plan ends with
+                wrong.append(f"n = {n} fails: {type(error).__name__}: {error}")
             else:
                 wrong.append(f"n = {n} is planned, where {least} users are needed")
     try:

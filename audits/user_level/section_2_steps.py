@@ -15,7 +15,7 @@ from dpcheck.algorithms.user_level.concentration import (
     neighbour_counts,
     outlier_removal,
 )
-from dpcheck.algorithms.user_level.descent import sgd
+from dpcheck.algorithms.user_level.descent import movement, sgd
 from dpcheck.checks import Context, by_size, check
 from dpcheck.claims import evaluate
 from dpcheck.engine.statements import explicit_of, order_of, stated
@@ -63,6 +63,17 @@ def a_replaced_sample_moves_the_average(context: Context, *, loss: str) -> Verdi
     return stability.verdict(
         search, certificate=Certificate(1.0, "non-expansive steps, the first sample weighs (T-1)/T")
     )
+
+
+@check("user_level/proc-sgd", kind="stability", grid={"T": (1, 2, 9)})
+def opposite_samples_part_two_averages(context: Context, *, T: int) -> Verdict:
+    """Samples that pull one way and the other, of length 3, take two averages as far apart as a phase reckons with."""
+    # unbound: how far two averages come apart, which no formula of the paper says
+    eta, L = 0.2, 3.0
+    rows = np.zeros((1, 2, T, 2))
+    rows[0, :, :, 0] = L * np.array([[1.0], [-1.0]])
+    (one, other) = sgd(linear(2, 1, D=1e3).each, rows, eta, np.zeros((1, 2)))[0]
+    return agree([float(np.linalg.norm(one - other))], [movement(eta, L, T)], "distance of two averages")
 
 
 @check("user_level/proc-sgd", kind="risk", grid={"eta": (0.02, 0.1)})
