@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
+from dpcheck.carried import PACKAGE
 from dpcheck.cli.signals import stoppable
 from dpcheck.cli.silence import doing, never_silent
 from dpcheck.errors import DpcheckError, Unreadable, WitnessRejected
-from dpcheck.foreign import plain
+from dpcheck.foreign import plain, shortened
 
 if TYPE_CHECKING:
     from dpcheck.engine.catalogue import Catalogue
@@ -52,6 +53,8 @@ class Exit(enum.IntEnum):
 
 _OF_THE_SYSTEM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO})
 """What a disk or its owner refuses is no bug."""
+_OF_THE_NAME = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP})
+"""Nor is a name that nothing can have, unless dpcheck looks for a file of its own."""
 
 
 class Dpcheck(click.Group):
@@ -90,6 +93,9 @@ class Dpcheck(click.Group):
             if error.errno == errno.EPIPE:  # `dpcheck list | head`
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
                 code = Exit.EXPECTED
+            elif error.errno in _OF_THE_NAME and _is_given(error.filename):
+                complain(f"cannot use {shortened(error.filename)}: {error.strerror}; give another name or folder")
+                code = Exit.USAGE
             elif error.errno in _OF_THE_SYSTEM:
                 where = f" {plain(str(error.filename))}" if error.filename else ""
                 complain(f"cannot use{where}: {error.strerror}; make room, or name a folder that can be written")
@@ -113,6 +119,11 @@ class Dpcheck(click.Group):
         rows = [(name, _sentence(self.commands[name].help or "")) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
+
+
+def _is_given(name: Any) -> bool:
+    """Whether a file lies outside of dpcheck, as those do that users name."""
+    return isinstance(name, str) and not Path(name).is_relative_to(PACKAGE)
 
 
 def _sentence(text: str) -> str:

@@ -306,13 +306,14 @@ def merge_command(
 
     Stores that are no parts of one run are refused. Exit 6 when cells are missing.
     """
+    from dpcheck.engine import layout
     from dpcheck.engine.run import CheckRunner
     from dpcheck.engine.store import Store, belong_together
 
-    catalogue = catalogue_of(root, also)
-    path = Path(store) if store else catalogue.layout.store
+    path = Path(store) if store else layout.find(root).store
     if not mixed:
         belong_together([Path(other) for other in stores], path)
+    catalogue = catalogue_of(root, also)
     with Store(path) as opened:
         for other in stores:
             if Path(other).resolve() != path.resolve():

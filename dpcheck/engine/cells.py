@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 import sys
 import time
 import traceback
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from dpcheck import foreign
+from dpcheck.carried import PACKAGE
 from dpcheck.checks import Size
 from dpcheck.engine import catalogue as catalogues
 from dpcheck.engine import judge
@@ -99,14 +101,32 @@ def _loaded(layout: Layout, paths: tuple[Path, ...]) -> tuple[Catalogue, dict[st
 
 
 def said(error: BaseException) -> str:
-    """An exception in one line, with the place where it was raised."""
-    frames = traceback.extract_tb(error.__traceback__)
-    where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    """An exception in one line, with the place where it was raised, unless that line names one already."""
     try:
         text = foreign.plain(" ".join(str(error).split()))
     except BaseException:
         text = "an exception that cannot be shown"
-    return text + where if isinstance(error, judge.RuleBroken) else f"{type(error).__name__}: {text}{where}"
+    if isinstance(error, judge.RuleBroken):
+        return text
+    where = "" if PLACE.search(text) else _place(error)
+    return f"{type(error).__name__}: {text}{where}"
+
+
+PLACE = re.compile(r"\w\.py:\d")
+"""A file and its line."""
+
+
+def _place(error: BaseException) -> str:
+    """Where it was raised; of what dpcheck refuses, the last line of whoever asked for it."""
+    frames: list[traceback.FrameSummary] = list(traceback.extract_tb(error.__traceback__))
+    if isinstance(error, DpcheckError):
+        frames = [frame for frame in frames if not _of_dpcheck(Path(frame.filename))] or frames
+    return f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+
+
+def _of_dpcheck(path: Path) -> bool:
+    """Whether a file is of the package itself, and no content that it carries."""
+    return path.is_relative_to(PACKAGE) and not path.is_relative_to(PACKAGE / "_content")
 
 
 def trace() -> str:

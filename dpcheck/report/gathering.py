@@ -179,10 +179,11 @@ def _links(homes: list[Home], root: pathlib.Path, out: pathlib.Path) -> tuple[So
 
 
 def _link(home: Home, root: pathlib.Path, out: pathlib.Path) -> SourceLink:
-    """Relative to the report when file and report are both under the root; else text only."""
+    """Relative to the report when file and report are both under the root; else its folder and name, as text."""
     full = root / home.path
     if not (full.is_file() and _within(full, root) and _within(out, root)):
-        name = home.path if not pathlib.PurePath(home.path).is_absolute() else pathlib.PurePath(home.path).name
+        path = pathlib.PurePath(home.path)
+        name = "/".join(path.parts[-2:]) if path.is_absolute() else home.path
         return SourceLink(home.kind, f"{name}:{home.line}", "")
     href = pathlib.PurePath(os.path.relpath(full.resolve(), out.resolve())).as_posix()
     place = _heading(full, home.line) if full.suffix == ".md" else f"#L{home.line}"

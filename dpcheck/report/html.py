@@ -61,4 +61,6 @@ def _strong(line: str) -> markupsafe.Markup:
 
 def _file_link(link: SourceLink) -> markupsafe.Markup:
     text = markupsafe.Markup("{} <code>{}</code>").format(link.kind, link.text)
-    return markupsafe.Markup('<a href="{}">{}</a>').format(link.href, text) if link.href else text
+    if not link.href:
+        return markupsafe.Markup("<span>{}</span>").format(text)
+    return markupsafe.Markup('<a href="{}">{}</a>').format(link.href, text)

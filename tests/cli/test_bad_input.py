@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -52,6 +54,13 @@ def here(beside_pair: Path) -> Path:
     for name, old, new in UNREADABLE:
         assert old in certificate
         (beside_pair / f"{name}.json").write_text(certificate.replace(old, new))
+    with contextlib.closing(sqlite3.connect(beside_pair / "other.db")) as other:
+        other.execute("CREATE TABLE meta (key TEXT, value TEXT)")
+    with contextlib.closing(sqlite3.connect(beside_pair / "newer.db")) as newer:
+        newer.execute("CREATE TABLE meta (name TEXT, value TEXT)")
+        newer.execute("INSERT INTO meta VALUES ('schema_version', '99')")
+        newer.commit()
+    np.savez(beside_pair / "empty.npz")
     for name in ("x.txt", "foreign.db", "broken.json"):
         (beside_pair / name).write_text("hello")
     return beside_pair
@@ -65,6 +74,15 @@ OWN = [
     ((*AUDIT, "--data", "far.npy", *PAIR[2:]), "use --adjacency none"),
     ((*AUDIT, "--data", "short.npy", *PAIR[2:]), "use --adjacency add-remove"),
     (("audit", "mech.py:undefined", *PAIR), "pass --halts"),
+    ((*AUDIT, *FILES, "--epsilon", "1e400"), "epsilon must be a finite number > 0, got inf"),
+    ((*AUDIT, "--data", ".", *PAIR[2:]), "cannot read --data .: Is a directory"),
+    (("audit", "--outputs", "empty.npz", "--epsilon", "1"), "empty.npz holds nothing; two samples are called data"),
+    ((*AUDIT, *PAIR, "--trials", "200", "--keep", "/proc/fits.npz"), "cannot use '/proc/fits.npz': No such file or"),
+    ((*AUDIT, *PAIR, "--trials", "200", "--keep", f"{'x' * 300}.npz"), "File name too long; give another name"),
+    (("audit", "mech.py:mélange", *PAIR), "mech.py has no function 'mélange'; it has mean, quits"),
+    (("merge", "nowhere.db"), "there is no store at nowhere.db; `dpcheck run` makes one"),
+    (("merge", "other.db"), "it is none of dpcheck, or has lost a part: name one that `dpcheck run` made"),
+    (("merge", "newer.db"), "schema 99, this dpcheck knows 2"),
     ((*AUDIT, *PAIR, "--rho", "1"), "got 2 claims, --epsilon 1.0 and --rho 1.0; give one of them"),
     ((*AUDIT, *FILES, "--delta", "1e-6"), "--delta 1e-06 needs --epsilon"),
     ((*AUDIT, *FILES, "--alpha", "2"), "--alpha 2.0 needs --epsilon"),

@@ -93,6 +93,8 @@ class TestNew:
         assert line is not None
         typed(cli, line[1])
         assert not (root / "reports").exists()
+        whole = (root / ".dpcheck" / "reports" / "noisy" / "dpcheck.html").read_text()
+        assert "<span>audit <code>audits/noisy.py:" in whole, "which of its files of one name it is"
 
     def test_unknown_without_its_folder(self, cli: Cli, noisy: Path) -> None:
         for arguments in (("show", "noisy/thm-1"), ("plan", "noisy/alg-1", "--n", "9", "--epsilon", "1")):

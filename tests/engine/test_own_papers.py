@@ -13,6 +13,7 @@ from dpcheck.checks import Context
 from dpcheck.engine import catalogue, fetching, hypotheses, layout, own, papers
 from dpcheck.engine.catalogue import Catalogue
 from dpcheck.engine.judge import RuleBroken, conclude
+from dpcheck.engine.mutate import choice
 from dpcheck.errors import UnknownLabel, WitnessRejected
 from dpcheck.isolation import Isolated
 from dpcheck.verdicts import Outcome, Verdict, Witness
@@ -136,6 +137,16 @@ class TestCollection:
         assert not found.errors
         assert found.claims["mine/thm-1"].paper.title == "My paper"
         assert list(found.own.algorithms) == ["mine/alg-1"]
+
+    def test_its_code_is_its_own_helpers_included(self, project: Make, mine: Path) -> None:
+        """What is changed in it counts for the paper, and not for what all papers share."""
+        write(mine, {"algorithms/_sums.py": "def half(x):\n    return x / 2\n"})
+        found = catalogue.load(project(), paths=[mine])
+        made = choice.mutations(found, ["mine"], ["code"])
+        assert {(mutation.paper, mutation.where.partition(":")[0]) for mutation in made} == {
+            ("mine", "still.py"),
+            ("mine", "_sums.py"),
+        }
 
     def test_as_a_root(self, mine: Path) -> None:
         found = catalogue.load(mine, with_mutants=True)

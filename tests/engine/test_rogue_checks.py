@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -93,6 +94,26 @@ def says_a_surrogate(c):
 def behaves(c):
     return holds("well", "exact")
 """
+PLACES = """
+import numpy as np
+import dpcheck as dp
+from dpcheck.checks import check
+
+def short(data, rng, trials):
+    return data[len(data)]
+
+@check("toy/lem-2", kind="symbolic")
+def of_a_mechanism(c):
+    return c.audit(short, np.zeros(9), np.eye(9)[0], dp.PureDP(1.0))
+
+@check("toy/lem-2", kind="symbolic")
+def of_a_value(c):
+    return dp.PureDP(-1)
+
+@check("toy/lem-2", kind="symbolic")
+def of_its_own(c):
+    return 1 / 0
+"""
 FINE = ["behaves", "prints", "says_a_surrogate"]
 
 
@@ -128,6 +149,14 @@ def test_the_others_get_their_verdicts(project: Make, workers: int) -> None:
     (odd,) = (r.verdict for r in again.records if r.check.endswith("says_a_surrogate"))
     assert odd.reason == r"\udc80\x1b]0;x\x07\nforged"
     assert dict(odd.numbers) == {r"\udc81": r"\udc82"}
+
+
+def test_an_error_names_one_place_and_that_is_the_checks_own(project: Make) -> None:
+    """No line of dpcheck stands behind what a mechanism raised, or where dpcheck refused a value."""
+    failures = run(project({"audits/toy.py": PLACES})).failures
+    said = {failure.key.check.partition("::")[2]: failure.message for failure in failures}
+    places = {name: re.findall(r"\(([a-z]+\.py:\d+)\)", text) for name, text in said.items()}
+    assert places == {"of_a_mechanism": ["toy.py:7"], "of_a_value": ["toy.py:15"], "of_its_own": ["toy.py:19"]}
 
 
 def test_what_a_check_prints_is_not_in_the_json(project: Make) -> None:

@@ -82,6 +82,7 @@ def test_html_escapes_and_code():
         ("R^{k-1} and R_{2k,n}", "R<sup>k−1</sup> and R<sub>2k,n</sub>"),
         ("(n epsilon)^(-1/4) e^eps n^-0.5 F^*", "(n ε)<sup>−1/4</sup> e<sup>ε</sup> n<sup>−0.5</sup> F<sup>*</sup>"),
         ("G_k at lambda_t, c_erm, ell_1", "G<sub>k</sub> at λ<sub>t</sub>, c<sub>erm</sub>, ℓ<sub>1</sub>"),
+        ("λ = 20Δ_1/D, d/(m_1ε), s²w_2k", "λ = 20Δ<sub>1</sub>/D, d/(m<sub>1</sub>ε), s²w<sub>2k</sub>"),
         ("l1_geometry/thm-4::a_line of a_line.py", "l1_geometry/thm-4::a_line of a_line.py"),
         (
             "deltas => beta_first, `epsilon <= x_1`",

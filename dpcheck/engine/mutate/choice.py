@@ -13,10 +13,12 @@ from typing import Any
 
 from dpcheck.checks import Check
 from dpcheck.engine.catalogue import Catalogue
+from dpcheck.engine.collect import ContentFile
 from dpcheck.engine.mutate import bugs, code, nulls
 from dpcheck.engine.mutate.arguments import Arguments
 from dpcheck.engine.mutate.mutation import FAMILIES, Family, Mutation, Trial
 from dpcheck.engine.mutate.table import SampleOfMutants
+from dpcheck.engine.papers import CODE
 from dpcheck.errors import InvalidInput, UnknownLabel
 from dpcheck.interfaces import Algorithm
 
@@ -39,7 +41,9 @@ def mutations(catalogue: Catalogue, wanted: Sequence[str], families: Sequence[Fa
         every += [m for label in catalogue.claims if named(label, wanted) for m in arguments.of_claim(label)]
     kinds = {label: kind for label, kind in catalogue.algorithms.items() if _concerned(catalogue, label, wanted)}
     if "code" in families:
-        every += [m for name in _modules(kinds.values(), wanted, catalogue) for m in code.of_module(name)]
+        owners = {module: paper for paper in catalogue.own.code for module in _of_own(catalogue, paper)}
+        names = _modules(kinds.values(), wanted, catalogue)
+        every += [m for name in names for m in code.of_module(name, owners.get(name, ""))]
     if "null" in families:
         every += nulls.of_algorithms(kinds.values())
     if "seeded" in families:
@@ -110,9 +114,20 @@ def _modules(kinds: Any, wanted: Sequence[str], catalogue: Catalogue) -> Iterato
         if name in catalogue.papers and f"dpcheck.algorithms.{name}" in sys.modules:
             package = import_module(f"dpcheck.algorithms.{name}")
             names |= dict.fromkeys(f"{package.__name__}.{m.name}" for m in pkgutil.iter_modules(package.__path__))
+        names |= dict.fromkeys(_of_own(catalogue, name))
     for name in names:
         import_module(name)
     yield from names
+
+
+def _of_own(catalogue: Catalogue, paper: str) -> Iterator[str]:
+    """The modules of a paper of one's own: those of its algorithms, and what no other paper of their folder claims."""
+    code = catalogue.own.code
+    others = {path for key, paths in code.items() if key != paper for path in paths}
+    for folder in catalogue.own.folders:
+        paths = [path for path in sorted((folder / CODE).rglob("*.py")) if not path.name.startswith(("__", "test_"))]
+        if set(paths) & set(code.get(paper, ())):
+            yield from (ContentFile(folder, path).module for path in paths if path not in others)
 
 
 def checked_families(names: Sequence[str]) -> tuple[Family, ...]:

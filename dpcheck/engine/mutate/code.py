@@ -51,8 +51,8 @@ class Site:
     begins: int
 
 
-def of_module(name: str) -> Iterator[Mutation]:
-    """Every mutant of a module, from its first line to its last."""
+def of_module(name: str, owner: str = "") -> Iterator[Mutation]:
+    """Every mutant of a module, from its first line to its last; `owner` is the paper of one that is not dpcheck's."""
     path = Path(inspect.getfile(importlib.import_module(name)))
     source = path.read_text(encoding="utf-8")
     lines = source.splitlines()
@@ -67,6 +67,7 @@ def of_module(name: str) -> Iterator[Mutation]:
             lines=((str(path), site.first, site.last),),
             argued=argued[0] if argued else "",
             where=f"{path.name}:{site.first}",
+            owner=owner,
         )
 
 

@@ -42,6 +42,7 @@ class Mutation:
         operator: what was done, in the words of the table ("factor up", "term dropped", …).
         said: the change itself ("× 2", "+12:8 eta * 2": of the function's twelfth line).
         where: file and line as they are now, for code.
+        owner: of code outside of dpcheck, the paper that it belongs to.
         apply: makes it, in this process, for good.
         reads: labels of claims of which a check must read a bound to notice it.
         lines: places of which a check must run a line to notice it.
@@ -61,6 +62,7 @@ class Mutation:
     lookalike: bool = False
     state: str = ""
     where: str = ""
+    owner: str = ""
 
     @property
     def key(self) -> str:
@@ -71,6 +73,8 @@ class Mutation:
         """The paper it belongs to; "" for what all papers share."""
         if self.family != "code":
             return self.target.partition("/")[0]
+        if self.owner:
+            return self.owner
         parts = self.target.partition(":")[0].split(".")
         return parts[2] if parts[:2] == ["dpcheck", "algorithms"] and len(parts) > 3 else ""
 
