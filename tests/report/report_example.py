@@ -269,6 +269,13 @@ since R^{k−1} <is> private (S1).
 """
 
 
+class Still:
+    """As far as its state goes, an algorithm."""
+
+    def execute(self, run: object, workload: object, data: object, start: object) -> object:
+        return start
+
+
 @dataclass
 class FakeCatalogue:
     """What the report asks of `dpcheck.engine.catalogue.Catalogue`."""
@@ -291,7 +298,7 @@ class FakeCatalogue:
     sizes: dict[str, Size] = field(default_factory=lambda: {SIZE.key: SIZE})
     contests: dict[str, Contest] = field(default_factory=lambda: {CONTEST.key: CONTEST})
     panels: dict[str, Panel] = field(default_factory=lambda: {PANEL.key: PANEL, BROKEN.key: BROKEN})
-    algorithms: dict[str, type] = field(default_factory=lambda: {"example/alg-1": object})
+    algorithms: dict[str, type] = field(default_factory=lambda: {"example/alg-1": Still})
     errors: list[CollectionError] = field(default_factory=list)
 
     @property
