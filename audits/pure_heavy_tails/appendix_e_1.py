@@ -307,6 +307,36 @@ def theorem_privacy(context: Context, *, n: int, k: float) -> Verdict:
     return selection_verdict(case, n, balanced(n, SHARES), NONEXPANSIVE, series=f"k = {k:g}")
 
 
+@check("pure_heavy_tails/thm-e-1", kind="stability", grid={"d": by_size([1, 2], [1, 2, 3, 5])})
+def score_lipschitz(context: Context, *, d: int) -> Verdict:
+    """The mapping is 2(H + lambda)-Lipschitz: clipped quadratics on a ball, random pairs of points, near and far."""
+    rng, lam, cap, n = context.rng("quadratics"), 0.3, 1.0, 6
+    domain = SparseDirection(nu=tuple(np.eye(d)[0]), D=2.0)
+    gamma, left, right = 1 / (1 + lam), [], []
+    for _ in range(context.scale(40, 400)):
+        Z = rng.normal(size=(n, d)) * rng.choice([0.5, 2.0, 10.0])
+
+        def mapped(w: Array, Z: Array = Z) -> Array:
+            g = w[:, None] - Z
+            g = g * np.minimum(1, cap / np.maximum(np.linalg.norm(g, axis=2, keepdims=True), 1e-300))
+            return gradient_mapping(w, g.mean(axis=1) + lam * w, gamma, domain)
+
+        w = domain.project(rng.normal(size=(50, d)) * rng.choice([0.3, 3.0]))
+        other = domain.project(w + rng.choice([1e-4, 0.1, 1.0]) * rng.normal(size=(50, d)))
+        gap = np.linalg.norm(w - other, axis=1)
+        kept = gap > 1e-7
+        left.append(np.linalg.norm(mapped(w) - mapped(other), axis=1)[kept])
+        right.append(2 * (1 + lam) * gap[kept])
+    # P = (I + N)/2 with N nonexpansive gives the 2; words, so that drawn pairs stay drawn pairs.
+    return accuracy.never_violated(
+        np.concatenate(left),
+        np.concatenate(right),
+        statement="|G(w) - G(w')| <= 2 (H + lambda) |w - w'|",
+        covers="P = (I + N)/2 with N nonexpansive gives the 2, thm-e-1",
+        evidence="certificate",
+    )
+
+
 @check("pure_heavy_tails/thm-e-1@literal", kind="accuracy", expect="refuted")
 def identity_of_step_two(context: Context) -> Verdict:
     """Inside the domain the mapping is the gradient, while (I - P)(T w)/gamma is 0."""

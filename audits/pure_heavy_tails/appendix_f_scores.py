@@ -210,7 +210,7 @@ TILT = np.array([3.0, -1.0])
 """Slope of the linear potentials that are sampled in the plane."""
 
 
-@check("pure_heavy_tails/alg-7", kind="accuracy", also=("pure_heavy_tails/proc-logconcave-sampler",))
+@check("pure_heavy_tails/proc-logconcave-sampler", kind="accuracy", also=("pure_heavy_tails/alg-7",))
 def cells_measure_the_plane(context: Context) -> Verdict:
     """Means of w, |w - w_loc|^2 and of a Gibbs weight over the cells of W_0 in the plane, against a fine square grid.
 
@@ -230,7 +230,9 @@ def cells_measure_the_plane(context: Context) -> Verdict:
     return as_printed({"moments of the uniform law on W_0": (np.array(moments), np.array(wanted))}, within=0.01)
 
 
-@check("pure_heavy_tails/alg-7", kind="accuracy", expect="consistent")
+@check(
+    "pure_heavy_tails/proc-logconcave-sampler", kind="accuracy", also=("pure_heavy_tails/alg-7",), expect="consistent"
+)
 def hit_and_run_reaches_the_gibbs_law(context: Context) -> Verdict:
     """The walk after 60 steps from the middle against the Gibbs law on a fine grid: along the slope, and outwards.
 
@@ -256,7 +258,7 @@ def hit_and_run_reaches_the_gibbs_law(context: Context) -> Verdict:
     return consistent(said, "sampled", notices=f"a law that is {2 * allowed:.3g} off", **fields)
 
 
-@check("pure_heavy_tails/alg-7", kind="accuracy", also=("pure_heavy_tails/proc-logconcave-sampler",))
+@check("pure_heavy_tails/proc-logconcave-sampler", kind="accuracy", also=("pure_heavy_tails/alg-7",))
 def lines_of_the_plane(context: Context) -> Verdict:
     """Radial losses in the plane: the score of a cell is the potential at its middle less that at w_loc, and less the
     logarithm of its size in units of the selection.

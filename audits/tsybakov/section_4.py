@@ -5,26 +5,29 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import scipy
 
 from dpcheck.algorithms.tsybakov.clipped import clipped_descent, clipped_mean, dykstra, regularised_minimiser
+from dpcheck.algorithms.tsybakov.settling import settled
 from dpcheck.checks import Context, check
 from dpcheck.engine.statements import stated
 from dpcheck.geometry import Ball, Box
 from dpcheck.harness import accuracy, runtime, symbolic
 from dpcheck.harness.relations import judged
 from dpcheck.interfaces import Array, Sample
+from dpcheck.numerics import least_integer
 from dpcheck.symbols import D
 from dpcheck.verdicts import Verdict, differs, holds, refuted
 from dpcheck.workloads.regularised import RegularisedPopulation
 from dpcheck.workloads.sheared import Sheared
 
-from .cases import told, well
-from .edges import EDGES, SIZED, attempted, smallest_named
+from .cases import well
+from .edges import EDGES, attempted
 from .lemmas import PLANE, QUARTIC
-from .lines import LOSSES, Discs, nearest
+from .lines import LOSSES, Discs, nearest, refuses
 
 
 def _l4_excess(delta: Array, s: float) -> float:
@@ -252,18 +255,31 @@ def values_are_taken_up_to_their_edges(context: Context, *, label: str) -> Verdi
     return holds(f"{', '.join(EDGES[label])}: taken where they are legal, and refused beyond", "exact")
 
 
-@check("tsybakov/alg-3", kind="accuracy", grid={"label": tuple(SIZED)}, also=tuple(SIZED)[1:])
-def sizes_that_refusals_name_would_do(context: Context, *, label: str) -> Verdict:
-    """Of every size that is refused: the one that is named is planned, and the one before it is not."""
-    # unbound: what is planned and refused, which no formula says
-    algorithm, sizes = SIZED[label]
-    for size in sizes:
-        named = smallest_named(algorithm, size)
-        if named is None or named <= size:
-            return differs(f"{label} at n = {size:,} is planned, or names n = {named} as large enough", "exact")
-        tried = [attempted(lambda n=n: algorithm.schedule(told(PLANE), n)) for n in (named - 1, named)]
-        if tried != ["refused", "taken"]:
-            return differs(
-                f"{label} at n = {size:,} names n = {named:,}: {tried[0]} before, and {tried[1]} there", "exact"
-            )
-    return holds(f"n = {', '.join(map(str, sizes))} are refused, and the sizes that they name are the next", "exact")
+@check("tsybakov/alg-2", kind="accuracy", grid={"records": ("linear", "sheared")})
+def points_of_rest_are_where_steps_end(context: Context, *, records: str) -> Verdict:
+    """From two starts, the fewest steps that are said to end at a point of rest do; one less does not on linear losses.
+
+    Sums of linear losses contract exactly as fast as it is reckoned with.
+    """
+    # unbound: where Algorithm 2 comes to rest, which no formula says
+    rng, n, level, weight, eta = context.rng(), 8, 1.0, 0.2, 0.25
+    work, curved = Sheared(1.0 if records == "linear" else 0.25, 3.0), float(records == "sheared")
+    rows = np.zeros((n, 4))
+    rows[:, 0], rows[:, 1], rows[:, 2:] = curved, curved * rng.choice([-1.0, 1.0], n), rng.normal(0.3, 2.0, (n, 2))
+    rows[:2, :2] = 0.0
+    sample, start = Sample(rows[None], np.ones((1, n))), np.array([[0.0, 0.0], [1.5, -2.0]])
+    fields: dict[str, Any] = {"eta": eta, "level": level, "weight": weight}
+
+    def rest(steps: int) -> Array:
+        return settled(work, sample, start, steps=steps, **fields)
+
+    def off(steps: int) -> float:
+        """Of the steps from a point of rest, over what is allowed."""
+        ends = clipped_descent(work, sample, start, steps=steps, **fields)
+        return float(np.linalg.norm(ends - rest(10_000), axis=1).max()) / (1e-5 * 2 * level / (n * weight))
+
+    fewest = least_integer(lambda steps: not refuses(lambda: rest(steps)), 1, 10_000)
+    numbers = {"fewest steps": fewest, "off": off(fewest), "off a step before": off(fewest - 1)}
+    said = f"{fewest} steps end {off(fewest):.4f} of what is allowed from rest, one less {off(fewest - 1):.4f}"
+    right = numbers["off"] <= 1 + 1e-6 and (records != "linear" or numbers["off a step before"] > 1 - 1e-6)
+    return (holds if right else differs)(said, "certificate", numbers=numbers)

@@ -31,6 +31,7 @@ from dpcheck.workloads.sheared import Sheared
 from dpcheck.workloads.tilted_power import ProductTilt, SparseTilt
 
 from .cases import BECAUSE, LINE, everywhere, localised, problem, told, transcribed, well
+from .edges import SIZED, attempted, smallest_named
 from .lemmas import PLANE, counted, within
 from .lines import (
     FREELY,
@@ -302,3 +303,20 @@ GRADIENTS = ("tsybakov/proc-lnc-gm-fixed", "tsybakov/alg-3@corrected")
 def gradients_grow_as_a_power(context: Context, *, p: float, label: str) -> Verdict:
     """The planned gradients over n^(p+1) log n at n = 2^30 and 2^60: the same within a tenth."""
     return planned_as(label, replace(corrected(p=p), lipschitz="ignored"), p, 1.1)
+
+
+@check("tsybakov/alg-3", kind="accuracy", grid={"label": tuple(SIZED)}, also=tuple(SIZED)[1:])
+def sizes_that_refusals_name_would_do(context: Context, *, label: str) -> Verdict:
+    """Of every size that is refused: the one that is named is planned, and the one before it is not."""
+    # unbound: what is planned and refused, which no formula says
+    algorithm, sizes = SIZED[label]
+    for size in sizes:
+        named = smallest_named(algorithm, size)
+        if named is None or named <= size:
+            return differs(f"{label} at n = {size:,} is planned, or names n = {named} as large enough", "exact")
+        tried = [attempted(lambda n=n: algorithm.schedule(told(PLANE), n)) for n in (named - 1, named)]
+        if tried != ["refused", "taken"]:
+            return differs(
+                f"{label} at n = {size:,} names n = {named:,}: {tried[0]} before, and {tried[1]} there", "exact"
+            )
+    return holds(f"n = {', '.join(map(str, sizes))} are refused, and the sizes that they name are the next", "exact")

@@ -24,14 +24,12 @@ from dpcheck.harness.refutation import refuted_by, witnessed
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Algorithm, Array, Data, Problem, Sample, Schedule, Workload
-from dpcheck.numerics import least_integer
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Run
-from dpcheck.verdicts import Point, Verdict, differs, holds
+from dpcheck.verdicts import Point, Verdict, differs
 from dpcheck.workloads.sheared import Sheared
 
 from .cases import PRIVACY, number, told
-from .lines import refuses
 
 
 @dataclass(frozen=True)
@@ -141,36 +139,6 @@ def one_phase_with_the_printed_noise(context: Context, *, instance: str) -> Verd
         axes=("a", "epsilon at delta = 1e-5"),
         a=text, n=records, K=K, eta="1/4", lambda_=f"1/{n}", steps=phase.steps, epsilon=1, delta="1/100000",
     )  # fmt: skip
-
-
-@check("tsybakov/alg-2", kind="accuracy", grid={"records": ("linear", "sheared")})
-def points_of_rest_are_where_steps_end(context: Context, *, records: str) -> Verdict:
-    """From two starts, the fewest steps that are said to end at a point of rest do; one less does not on linear losses.
-
-    Sums of linear losses contract exactly as fast as it is reckoned with.
-    """
-    # unbound: where Algorithm 2 comes to rest, which no formula says
-    rng, n, level, weight, eta = context.rng(), 8, 1.0, 0.2, 0.25
-    work, curved = Sheared(1.0 if records == "linear" else 0.25, 3.0), float(records == "sheared")
-    rows = np.zeros((n, 4))
-    rows[:, 0], rows[:, 1], rows[:, 2:] = curved, curved * rng.choice([-1.0, 1.0], n), rng.normal(0.3, 2.0, (n, 2))
-    rows[:2, :2] = 0.0
-    sample, start = Sample(rows[None], np.ones((1, n))), np.array([[0.0, 0.0], [1.5, -2.0]])
-    fields: dict[str, Any] = {"eta": eta, "level": level, "weight": weight}
-
-    def rest(steps: int) -> Array:
-        return settled(work, sample, start, steps=steps, **fields)
-
-    def off(steps: int) -> float:
-        """Of the steps from a point of rest, over what is allowed."""
-        ends = clipped_descent(work, sample, start, steps=steps, **fields)
-        return float(np.linalg.norm(ends - rest(10_000), axis=1).max()) / (1e-5 * 2 * level / (n * weight))
-
-    fewest = least_integer(lambda steps: not refuses(lambda: rest(steps)), 1, 10_000)
-    numbers = {"fewest steps": fewest, "off": off(fewest), "off a step before": off(fewest - 1)}
-    said = f"{fewest} steps end {off(fewest):.4f} of what is allowed from rest, one less {off(fewest - 1):.4f}"
-    right = numbers["off"] <= 1 + 1e-6 and (records != "linear" or numbers["off a step before"] > 1 - 1e-6)
-    return (holds if right else differs)(said, "certificate", numbers=numbers)
 
 
 @check("tsybakov/rem-2@derived", kind="symbolic")

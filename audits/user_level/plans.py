@@ -15,12 +15,11 @@ import scipy
 from dpcheck.algorithms.user_level import GroupPrivacy, MinibatchSGD, PhasedERM, PhasedSGD, SmoothedERM, StronglyConvex
 from dpcheck.algorithms.user_level.concentration import certified_movement
 from dpcheck.algorithms.user_level.minibatch import PRINTED
-from dpcheck.algorithms.user_level.sampled import SampledSteps, TestedMean
+from dpcheck.algorithms.user_level.sampled import TestedMean
 from dpcheck.algorithms.user_level.threshold import RedrawnThreshold
 from dpcheck.checks import Context
 from dpcheck.engine.statements import stated
 from dpcheck.errors import Infeasible
-from dpcheck.harness import accuracy
 from dpcheck.harness.plans import Asked, answered, planned, run_of, wrong_promises, wrong_sizes, wrongly_answered
 from dpcheck.harness.symbolic import agree
 from dpcheck.interfaces import Array, Problem
@@ -446,26 +445,3 @@ def _kept_on_average(K: int, core: float, chance: float) -> int:
     tails = (lambda t: t**2 / (2 * mean), lambda t: 2 * t**2 / K)
     falls = [scipy.optimize.brentq(lambda t, tail=tail: tail(t) + math.log(chance), 0, 10 * K) for tail in tails]
     return max(0, math.floor(mean - min(falls)))
-
-
-def budget_of_sampled_steps() -> Verdict:
-    """Steps that are amplified by their minibatches, of any size, keep (epsilon, delta) by Lemmas A.8 and A.7; none
-    spends more than a half, and the mean of each has the noise of Definition A.5 for its half of that.
-    """
-    spent, allowed, left, right = list[float](), list[float](), list[float](), list[float]()
-    for users, T, epsilon, delta in ((10**6, 9, 0.3, 1e-6), (10**7, 400, 2.0, 1e-9), (10**5, 30, 6.0, 1e-7)):
-        steps = SampledSteps(users=users, steps=T, epsilon=epsilon, delta=delta)
-        for batch in (math.ceil(users / T / 9), math.ceil(users / T), users // 2):
-            at = {"K": batch, "N": users, "T": T, "delta": delta}
-            each, missed = steps.budget(batch), steps.missed(batch)
-            sampled = stated("user_level/lem-a8", K=batch, N=users, epsilon=each)
-            composed = stated("user_level/lem-a7", T=T, epsilon=sampled, delta_prime=delta / 2)
-            spent.append(composed)
-            allowed.append(stated("user_level/thm-3-1@sampled", epsilon=epsilon, delta=delta))
-            spread = stated("user_level/def-a5", Delta=80 * 0.7 / batch, epsilon=each / 2, delta=delta / (4 * T))
-            left += [each, steps.sigma(batch, 0.7), T * batch / users * 2 * missed + delta / 2]
-            right += [min(0.5, 2 / stated("user_level/alg-3@sampled-test", **at, epsilon=epsilon)), spread**0.5, delta]
-    kept = accuracy.never_violated(
-        spent, allowed, statement="epsilon of T steps <= epsilon", covers="these minibatches", evidence="certificate"
-    )
-    return combine([agree(left, right, "budgets of steps, their noise, and delta"), kept])

@@ -12,6 +12,7 @@ import sympy as sp
 
 from dpcheck.accounting import account
 from dpcheck.algorithms.user_level import PhasedERM, SmoothedERM
+from dpcheck.algorithms.user_level.sampled import SampledSteps
 from dpcheck.algorithms.user_level.sizes import log_ratio, smallest_users
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.settings import drawn, settings
@@ -45,7 +46,6 @@ from .cases import (
 from .feasible import SCANNED, TINY_DELTA, map_of_feasible_sizes, shapes
 from .few_phases import labels_of, two_phases
 from .lines import ALG_3, BESIDE, KEPT, MINIBATCHES, NAMES, WEIGHTED, algorithm_3, replayed, three_kinds
-from .plans import budget_of_sampled_steps
 
 ALG_3_PRINTED = ALG_3 | {"tau": "user_level/alg-3@tau", "batch": "user_level/alg-3@minibatches"}
 SAMPLED = {
@@ -313,8 +313,26 @@ def a_user_moves_the_steps_of_his_phase(context: Context) -> Verdict:
     also=("user_level/alg-3@sampled-test", "user_level/lem-a7", "user_level/lem-a8", "user_level/def-a5"),
 )  # fmt: skip
 def budgets_of_sampled_steps(context: Context) -> Verdict:
-    """Amplified and composed by the lemmas, steps on minibatches of any size keep (epsilon, delta)."""
-    return budget_of_sampled_steps()
+    """Steps on minibatches of any size keep (epsilon, delta) by Lemmas A.8 and A.7; none spends more than a half, and
+    the mean of each has the noise of Definition A.5 for its half of that.
+    """
+    spent, allowed, left, right = list[float](), list[float](), list[float](), list[float]()
+    for users, T, eps, delta in ((10**6, 9, 0.3, 1e-6), (10**7, 400, 2.0, 1e-9), (10**5, 30, 6.0, 1e-7)):
+        steps = SampledSteps(users=users, steps=T, epsilon=eps, delta=delta)
+        for batch in (math.ceil(users / T / 9), math.ceil(users / T), users // 2):
+            at = {"K": batch, "N": users, "T": T, "delta": delta}
+            each, missed = steps.budget(batch), steps.missed(batch)
+            sampled = stated("user_level/lem-a8", K=batch, N=users, epsilon=each)
+            composed = stated("user_level/lem-a7", T=T, epsilon=sampled, delta_prime=delta / 2)
+            spent.append(composed)
+            allowed.append(stated("user_level/thm-3-1@sampled", epsilon=eps, delta=delta))
+            spread = stated("user_level/def-a5", Delta=80 * 0.7 / batch, epsilon=each / 2, delta=delta / (4 * T))
+            left += [each, steps.sigma(batch, 0.7), T * batch / users * 2 * missed + delta / 2]
+            right += [min(0.5, 2 / stated("user_level/alg-3@sampled-test", **at, epsilon=eps)), spread**0.5, delta]
+    kept = accuracy.never_violated(
+        spent, allowed, statement="epsilon of T steps <= epsilon", covers="these minibatches", evidence="certificate"
+    )
+    return combine([agree(left, right, "budgets of steps, their noise, and delta"), kept])
 
 
 @check("user_level/thm-3-1@sampled", kind="accuracy", also=("user_level/alg-3",))

@@ -27,7 +27,7 @@ _REASONS = {
         user_level/lem-b4 user_level/lem-c2 user_level/lem-c4 user_level/lem-c6 user_level/lem-d1
         user_level/proc-outlier-removal user_level/proc-randomized-smoothing user_level/thm-3-1
         user_level/thm-a11 tsybakov/lem-6 tsybakov/thm-2 tsybakov/thm-3 tsybakov/thm-6 tsybakov/thm-7
-        user_level/thm-b1
+        user_level/thm-b1 tsybakov/proc-lb4-data
         user_level/proc-subsample l1_geometry/fact-fkt-5-1 lp_spaces/claim-app10-general-eps lp_spaces/thm-8
         pure_heavy_tails/thm-3-1 pure_heavy_tails/thm-e-2 pure_heavy_tails/thm-e-5 pure_heavy_tails/thm-f-6
         user_level/lem-d2 l1_geometry/thm-7 l1_geometry/thm-8
@@ -49,7 +49,8 @@ _REASONS = {
         pure_heavy_tails/proc-noisy-subgradient tsybakov/alg-4 tsybakov/alg-5 tsybakov/alg-7 tsybakov/proc-dpsgd
         l1_geometry/proc-strongly-convex-reduction user_level/proc-strongly-convex-meta
         pure_heavy_tails/proc-localized-double-op pure_heavy_tails/proc-logconcave-sampler
-        pure_heavy_tails/proc-two-step user_level/proc-smoothed-alg-3""",
+        pure_heavy_tails/proc-two-step user_level/proc-smoothed-alg-3
+        tsybakov/proc-gaussian tsybakov/proc-ldp-gauss tsybakov/proc-zcdp-plugin""",
     "steps that the run decides, a count of calls until a stop, or an implementation held against an exact one": """
         lp_spaces/proc-optimizer pure_heavy_tails/alg-3 pure_heavy_tails/lem-2-8 pure_heavy_tails/lem-c-6
         pure_heavy_tails/proc-inexact-proj pure_heavy_tails/prop-2-9 pure_heavy_tails/prop-c-5
@@ -63,7 +64,7 @@ _REASONS = {
     "of all private mechanisms and an unnamed constant: a game of one size says nothing of an order": """
         l1_geometry/lem-6-1""",
     "counts of pairs of points: combinatorial, exact by enumeration": """
-        user_level/proc-concentration-score""",
+        user_level/proc-concentration-score tsybakov/proc-gv-packing""",
 }
 UNREACHED: dict[str, str] = {label: reason for reason, labels in _REASONS.items() for label in labels.split()}
 """Label -> the reason. A reading of a statement that has none may well be certified."""

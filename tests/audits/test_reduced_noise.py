@@ -55,6 +55,7 @@ SAYS_NOTHING = {
             "sizes_and_movement_of_algorithm_1",
             "sizes_and_promises_of_the_general_phases",
             "sizes_and_promises_of_the_restarts",
+            "values_are_taken_up_to_their_edges",
         ),
         "asks what is planned, refused and promised, shows no risk",
     ),
