@@ -128,6 +128,10 @@ def load_array(name: str, path: Path | str) -> NDArray[Any]:
     return values
 
 
+def _unreadable(name: str, error: OSError) -> InvalidInput:
+    return InvalidInput(f"cannot read {name}: {error.strerror or error}; give the path of a file that can be read")
+
+
 def _loaded(name: str, path: Path | str, member: str = "") -> Any:
     """What NumPy reads, no pickle among it: an array, or of a member of an archive its array."""
     try:
@@ -140,7 +144,7 @@ def _loaded(name: str, path: Path | str, member: str = "") -> Any:
         raise InvalidInput(f"{name} says that it holds more than fits into memory") from error
     except Exception as error:  # NumPy's header parser raises whatever Python's does
         if isinstance(error, OSError) and error.errno is not None:
-            raise InvalidInput(f"cannot read {name}: {error.strerror or error}") from error
+            raise _unreadable(name, error) from error
         what = "is not an array in NumPy's .npy format; write it with numpy.save"
         if "Object arrays" in str(error):
             what = "holds Python objects; save numbers or strings"
@@ -152,12 +156,11 @@ def _arrays(path: Path) -> Iterator[tuple[str, NDArray[Any]]]:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
     except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError) as error:
-        said = (
-            error.strerror
-            if isinstance(error, OSError) and error.errno is not None
-            else "not an archive of numpy.savez"
-        )
-        raise InvalidInput(f"cannot read {shown(path)}: {said}") from error
+        if isinstance(error, OSError) and error.errno is not None:
+            raise _unreadable(shown(path), error) from error
+        raise InvalidInput(
+            f"cannot read {shown(path)}: not an archive of numpy.savez; write it with numpy.savez"
+        ) from error
     if sum(member.file_size for member in members) > MOST_BYTES or len(members) > 16:
         raise InvalidInput(f"{shown(path)} holds more than {MOST_BYTES:,} bytes, or more than 16 arrays")
     for member in members:
@@ -181,7 +184,7 @@ def _json_lines(path: Path) -> Iterator[Any]:
                 except InvalidInput as error:
                     raise InvalidInput(f"{shown(path)}, line {number}: {error}") from error
     except OSError as error:
-        raise InvalidInput(f"cannot read {shown(path)}: {error.strerror or error}") from error
+        raise _unreadable(shown(path), error) from error
 
 
 def _parquet(path: Path, *, both: bool) -> list[Any]:
