@@ -99,10 +99,7 @@ def sizes_of_phases() -> Verdict:
         (0.0, 3, None, few), (30.0, 3, None, few), (70.0, 1, None, few), (2.8, 1, 1.0, few), (2.9, 1, 1.0, (64, 100)),
     ):  # fmt: skip
         here, make = plain(2, m, smooth=steep), replace(FEW(), eta=eta)
-        # Where groups are empty, what is named is from where on they are not.
-        wrong += wrong_sizes(
-            make, here, (n for n in sizes if not steep or fits(n, 0.0, m)), partial(fits, steep=steep, m=m, eta=eta)
-        )
+        wrong += wrong_sizes(make, here, sizes, partial(fits, steep=steep, m=m, eta=eta))
     wrong += _edges_of_octaves()
     return answered(wrong, "users are enough, and steps short enough, where they are to be")
 

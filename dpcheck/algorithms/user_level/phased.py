@@ -146,22 +146,14 @@ class PhasedSGD(Algorithm[GroupedPhase]):
         return [phase_size(n, q, i) / groups for i in range(1, count + 1)]
 
     def feasible(self, problem: Problem, n: int) -> bool:
-        """Whether every group of every phase has a user."""
-        return n >= 2 and self.group_users(problem, n)[-1] >= 1
+        """Whether every group of every phase has a user, and no step is longer than 1/beta."""
+        return n >= 2 and self.group_users(problem, n)[-1] >= 1 and self._short(problem, n)
 
     def schedule(self, problem: Problem, n: int) -> Schedule[GroupedPhase]:
         epsilon, delta = self.privacy_budget(problem)
         c, m = problem.constants, samples_of(problem, self.label)
         if not self.feasible(problem, n):
             self._refuse(problem, n)
-        smooth, first = c.smoothness(2.0), self.step(problem, n) * 2 ** -self.exponent(problem, n)
-        if smooth * first > 1 + 1e-9:
-            raise Infeasible(
-                self.label,
-                f"steps of at most 1/beta = {1 / smooth:.4g}",
-                f"eta_1 = {first:.4g} at n = {n:,}",
-                self._smooth_enough(problem, n),
-            )
         phases = self._phases(problem, n)
         largest = max(phase.users for phase in phases) * m * c.d  # the same: the size of chunks
         return Schedule(
@@ -173,26 +165,25 @@ class PhasedSGD(Algorithm[GroupedPhase]):
             claimed_by=("user_level/thm-b1",),
         )
 
+    def _first_step(self, problem: Problem, n: int) -> float:
+        """eta_1, the longest."""
+        return self.step(problem, n) * 2 ** -self.exponent(problem, n)
+
+    def _short(self, problem: Problem, n: int) -> bool:
+        return problem.constants.smoothness(2.0) * self._first_step(problem, n) <= 1 + 1e-9
+
     def _refuse(self, problem: Problem, n: int) -> None:
-        least = smallest_users(lambda size: self.feasible(problem, size), n)
-        needs = "at least one user per group in its last phase"
+        smooth, needs = problem.constants.smoothness(2.0), "at least one user per group in its last phase"
+        # No step is short enough without smoothness.
+        least = smallest_users(lambda size: self.feasible(problem, size), n) if math.isfinite(smooth) else None
         if n < 2:
             raise Infeasible(self.label, needs, f"n = {n}", least)
-        q = best_q(n) if self.q is None else self.q
-        got = f"{self.group_users(problem, n)[-1]:.3g} at n = {n:,} (C = {self.group_count(problem, n):,}, q = {q:.3g})"
+        q, users = best_q(n) if self.q is None else self.q, self.group_users(problem, n)[-1]
+        if users >= 1:
+            needs = f"steps of at most 1/beta = {1 / smooth:.4g}"
+            raise Infeasible(self.label, needs, f"eta_1 = {self._first_step(problem, n):.4g} at n = {n:,}", least)
+        got = f"{users:.3g} at n = {n:,} (C = {self.group_count(problem, n):,}, q = {q:.3g})"
         raise Infeasible(self.label, needs, got, least)
-
-    def _smooth_enough(self, problem: Problem, n: int) -> int | None:
-        """The printed step falls with n, so that more users make it short enough."""
-        smooth = problem.constants.smoothness(2.0)
-        if not math.isfinite(smooth) or self.eta is not None:
-            return None
-
-        def legal(size: int) -> bool:
-            step = self.step(problem, size) * 2 ** -self.exponent(problem, size)
-            return self.feasible(problem, size) and smooth * step <= 1 + 1e-9
-
-        return smallest_users(legal, n)
 
     def _phases(self, problem: Problem, n: int) -> tuple[GroupedPhase, ...]:
         epsilon, delta = self.privacy_budget(problem)
