@@ -1,8 +1,5 @@
 """Output and objective perturbation (Algorithms 1 and 2) for losses phi(<v, f>) of records v = y x, |v| <= 1."""
 
-from __future__ import annotations
-
-import abc
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,20 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpcheck.errors import InvalidInput
-from dpcheck.interfaces import (
-    Algorithm,
-    Array,
-    Constants,
-    Data,
-    Problem,
-    Read,
-    Release,
-    Rng,
-    Sample,
-    Schedule,
-    Workload,
-)
+from dpcheck.interfaces import Algorithm, Array, Constants, Data, Problem, Read, Release, Rng, Sample, Schedule
 from dpcheck.laws import IsotropicLaplace
+from dpcheck.laws.inside import Inside
 from dpcheck.privacy import PureDP
 from dpcheck.running import Run
 
@@ -97,32 +83,6 @@ class Stage:
     epsilon: float
 
 
-@dataclass(frozen=True)
-class Carried:
-    """The law of an output that carries its noise already: whatever moves, it costs `epsilon`."""
-
-    epsilon: float
-    noise: float
-
-    def sample(self, core: Array, rng: Rng) -> Array:
-        return core
-
-    def log_ratio(self, output: Array, core: Array, other: Array) -> Array:
-        raise InvalidInput(
-            "the density of a perturbed minimiser depends on the objective, which its core does not hold"
-        )
-
-    def pure(self, sensitivity: float, count: int = 1) -> float:
-        return count * self.epsilon if sensitivity > 0 else 0.0
-
-    def zcdp(self, sensitivity: float, count: int = 1) -> float:
-        return count * self.pure(sensitivity) ** 2 / 2
-
-    def delta(self, epsilon: float, sensitivity: float) -> float:
-        top = math.exp(self.pure(sensitivity))  # randomised response dominates
-        return max(0.0, 1 - math.exp(epsilon), (top - math.exp(epsilon)) / (top + 1))
-
-
 def minimiser(workload: Any, sample: Sample, weight: float, linear: Array) -> Array:
     """argmin mean phi(<v, f>) + <linear, f> + weight/2 |f|^2 over all f, (trials, d), by Newton steps s of length
     log(1 + |s|), which converge from anywhere where |phi'''| <= phi'' and |v| <= 1, as in logistic regression.
@@ -147,11 +107,8 @@ class Perturbation(Algorithm[Stage]):
 
     lambda_: float | None = None
 
-    @abc.abstractmethod
-    def plan(self, problem: Problem, n: int) -> Stage: ...
-
     def terms(self, problem: Problem, n: int) -> Mapping[str, float]:
-        stage = self.plan(problem, n)
+        (stage,) = self.schedule(problem, n).phases
         return {"lambda": stage.weight, "epsilon_1": stage.epsilon, "r": self.rank(problem)}
 
     def rank(self, problem: Problem) -> int:
@@ -191,7 +148,7 @@ class OutputPerturbation(Perturbation):
         stage = self.plan(problem, n)
         return self.planned(problem, stage, IsotropicLaplace(stage.scale, problem.constants.d), "thm-6")
 
-    def execute(self, run: Run[Stage], workload: Workload, data: Data, start: Array) -> Array:
+    def execute(self, run: Run[Stage], workload: Any, data: Data, start: Array) -> Array:
         (stage,), still = run.schedule.phases, np.zeros((run.trials, start.shape[1]))
         return run.release("minimiser", minimiser(workload, data.read(), stage.weight, still))
 
@@ -223,9 +180,9 @@ class ObjectivePerturbation(Perturbation):
         r = needed if self.jacobian is None else self.jacobian
         spent = stage.epsilon + needed * math.log1p(problem.constants.smoothness(2.0) / (n * stage.weight))
         proved = "thm-9" if r == 2 and needed == 1 else "thm-9@corrected" if r >= needed else "rem-any-rank"
-        return self.planned(problem, stage, Carried(spent, stage.scale), proved)
+        return self.planned(problem, stage, Inside(spent, stage.scale), proved)
 
-    def execute(self, run: Run[Stage], workload: Workload, data: Data, start: Array) -> Array:
+    def execute(self, run: Run[Stage], workload: Any, data: Data, start: Array) -> Array:
         (stage,), shape = run.schedule.phases, (run.trials, start.shape[1])
         b = run.coins(lambda rng: IsotropicLaplace(stage.scale).sample(np.zeros(shape), rng))
         return run.release("minimiser", minimiser(workload, data.read(), stage.weight, b / stage.records))

@@ -1,7 +1,5 @@
 """Two seeded bugs, and a variant that looks like the second and is private where Hessians have rank one."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Verifiers, each written on its own."""
 
-from __future__ import annotations
-
 from mpmath import mp, workdps
 
 from dpcheck.witnesses import Violation

@@ -1,7 +1,5 @@
 """Chaudhuri, Monteleoni and Sarwate (2011): L for their Lipschitz constant 1, H for their c, lambda for Λ + Δ."""
 
-from __future__ import annotations
-
 import sympy as sp
 
 from dpcheck.claims import Paper
@@ -12,11 +10,9 @@ epsilon_1, r = positive("epsilon_1 r")
 step, moved, scale = sp.log(1 + H / (n * lambda_)), 2 * L / (n * lambda_), 2 * L / (n * lambda_ * epsilon)
 rate = L * R * sp.sqrt((1 + d / epsilon) / n)
 PAPER = Paper(
-    key="chaudhuri_2011",
-    title="Differentially Private Empirical Risk Minimization",
-    authors="K. Chaudhuri, C. Monteleoni, A. D. Sarwate",
-    reference="Journal of Machine Learning Research 12 (2011), 1069–1109",
-)
+    key="chaudhuri_2011", title="Differentially Private Empirical Risk Minimization",
+    authors="K. Chaudhuri, C. Monteleoni, A. D. Sarwate", reference="Journal of Machine Learning Research 12 (2011)",
+)  # fmt: skip
 ALG_1, ALG_2 = {"about": ("chaudhuri_2011/alg-1",)}, {"about": ("chaudhuri_2011/alg-2",)}
 LOSS = {"kind": "theorem", "relation": "<=", "quantity": "privacy loss", "measures": "epsilon spent"}
 RISK = {"kind": "proposition", "relation": "<=", "quantity": "excess risk", "measures": "excess risk", "origin": "ours"}
