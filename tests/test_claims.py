@@ -82,6 +82,14 @@ def test_a_statement_in_words_has_nothing_to_evaluate():
         words.local_exponent("n", {"n": 4})
 
 
+def test_an_exponent_moves_with_what_is_tied_to_its_variable():
+    at = {"n": 100.0, "d": 100.0, "epsilon": 1.0, "L": 1.0, "D": 1.0}
+    assert FREE.local_exponent("n", at) == pytest.approx(-0.5, abs=1e-8)
+    # Both terms are a tenth here, of exponents -1/2 and -1; with d = n they are the same function of n.
+    assert PRIVATE.local_exponent("n", at) == pytest.approx(-0.75, abs=1e-8)
+    assert PRIVATE.local_exponent("n", at, tied={"d": n}) == pytest.approx(-0.5, abs=1e-8)
+
+
 def test_comparison_of_claims():
     comparison = PRIVATE.compare(FREE)
     assert comparison.relation == "larger"

@@ -20,6 +20,9 @@ from dpcheck.accounting import (
     subsampled_epsilon,
     zcdp_to_epsilon,
 )
+from dpcheck.accounting.amplification import LossCells, dominated_renyi, mixture_renyi
+from dpcheck.algorithms.user_level import sampled as tested
+from dpcheck.algorithms.user_level.threshold import RedrawnThreshold
 from dpcheck.errors import InvalidInput
 from dpcheck.interfaces import Law, Read, Release, Sampling, Schedule
 from dpcheck.laws import (
@@ -56,6 +59,23 @@ def test_what_reads_records_and_releases_nothing_is_not_certified() -> None:
     with pytest.raises(InvalidInput, match="look at the output, which no noise hides"):
         _ = bare.guarantee
     assert account(plan(claimed=PureDP(1.0))).epsilon(0.0) == 0.0  # and reads no record
+
+
+def test_a_release_that_rests_on_a_claim_costs_infinitely_much_until_the_claim_is_assumed() -> None:
+    resting = replace(release("step", Laplace(2.0), 0, 5), rests_on=("toy/lem-1",))
+    schedule = plan(resting, release("far", Laplace(4.0), 5, 9))
+    found = account(schedule)
+    assert found.unproved == account(schedule, assuming=["toy/lem-2"]).unproved == ("toy/lem-1",)
+    assert found.epsilon(0.0) == found.epsilon(0.5) == math.inf
+    assert found.delta(1e6) == 1.0
+    assert not found.within(ApproxDP(1e6, 0.5))
+    with pytest.raises(InvalidInput, match="nothing is certified: sensitivities rest on toy/lem-1, not proved"):
+        _ = found.guarantee
+    for assuming in (["toy/lem-1"], "all"):
+        passed = account(schedule, assuming=assuming)  # type: ignore[arg-type]
+        assert (passed.unproved, passed.assumed, passed.epsilon(0.0)) == ((), ("toy/lem-1",), 0.5)
+    blind = replace(resting, reads=(Read(start=0, stop=5, sensitivity=0.0),))  # moved by no record, it rests on nothing
+    assert account(plan(blind)).epsilon(0.0) == 0.0
 
 
 def test_disjoint_blocks_compose_in_parallel_and_shared_ones_add() -> None:
@@ -267,6 +287,9 @@ def test_noisy_mirror_descent_in_a_regular_space() -> None:
 # Hidden sampling.
 
 
+KINDS = ("without-replacement", "with-replacement")
+
+
 def sampled(law: Law, kind: str, size: int, rows: int, count: int = 1, sensitivity: float = 1.0) -> Release:
     return release("steps", law, 0, rows, sensitivity, count, sampling=Sampling(kind, size))  # type: ignore[arg-type]
 
@@ -321,6 +344,37 @@ def test_with_replacement_counts_repeated_draws() -> None:
     assert shared.epsilon(0.0) == pytest.approx(size / 1e3 + size / 1e4)
 
 
+def test_sampling_does_not_lower_zcdp() -> None:
+    one, drawn = (account(plan(sampled(Gaussian(2.0), kind, 3, 100, count=4))) for kind in KINDS)
+    assert one.stretches[0].rho == pytest.approx(4 * 1 / 8)
+    assert drawn.stretches[0].rho == pytest.approx(4 * 9 / 8)  # a record may be drawn three times
+    assert one.within(ZCDP(0.5))
+    assert not one.within(ZCDP(0.499))
+
+
+def test_orders_of_a_sampled_law_of_which_no_dominating_pair_is_known() -> None:
+    """On the line this law is Gaussian, whose mixtures are integrals; at whole orders alone is there a theorem."""
+    law, rate, count, rho = GeneralizedGaussian(1.0, r=3.0), 0.01, 5, 1.0
+    stretch = account(plan(sampled(law, "without-replacement", 10, 1000, count))).stretches[0]
+    x = np.linspace(-12, 20, 100_001)
+    base = stats.norm.pdf(x)
+    mixed = (1 - rate) * base + rate * stats.norm.pdf(x - 1)
+    for alpha in (2.0, 3.0, 3.5):
+        exact = math.log(np.trapezoid(mixed**alpha * base ** (1 - alpha), x)) / (alpha - 1)
+        convex = mixture_renyi(alpha, np.array([rate]), np.array([alpha * rho]))
+        assert count * exact < stretch.renyi(alpha) <= count * convex * (1 + 1e-12)
+        assert (stretch.renyi(alpha) < 0.5 * count * convex) == (alpha in (2.0, 3.0))
+
+
+def test_a_law_that_names_its_dominating_pair_is_sampled_by_it() -> None:
+    law = tested.TestedMean(RedrawnThreshold(8.0, 16.0), sigma=2.0, unit=1.0)
+    stretch = account(plan(sampled(law, "without-replacement", 10, 1000, count=20))).stretches[0]
+    pair = LossCells.of((tested.SCORE / 16.0,), 1 / 2.0)
+    for alpha in (2.0, 4.5, 20.0):
+        assert stretch.renyi(alpha) == pytest.approx(20 * dominated_renyi(alpha, 0.01, (1.0,), (pair,)))
+        assert stretch.renyi(alpha) < 0.1 * 20 * law.renyi(alpha, 1.0)
+
+
 def test_poisson_sampling_scales_delta_only() -> None:
     found = account(plan(sampled(Gaussian(1.0), "poisson", 10, 100)))
     assert found.delta(0.5) == pytest.approx(0.1 * gaussian_delta(1.0, 0.5), rel=1e-6)
@@ -351,6 +405,15 @@ def test_shuffled_batches_compose_in_parallel_and_amplify_when_many() -> None:
     # They do not fit side by side: two epochs compose.
     twice = account(plan(*batches(Laplace(2.0), 20, 10, 100)))
     assert twice.epsilon(0.0) == pytest.approx(10.0)
+
+
+def test_shuffled_batches_are_as_zcdp_as_the_worst_of_them() -> None:
+    pair = [*batches(Gaussian(4.0), 1, 10, 100), replace(batches(Gaussian(2.0), 1, 10, 100)[0], name="weak")]
+    found = account(plan(*pair))
+    assert found.stretches[0].rho == pytest.approx(1 / 8)
+    assert found.stretches[0].mu == pytest.approx(1 / 2)
+    assert found.within(ZCDP(0.125))
+    assert not found.within(ZCDP(0.12))
 
 
 def test_noise_per_record_is_amplified_by_the_records() -> None:

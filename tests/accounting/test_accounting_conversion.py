@@ -104,6 +104,7 @@ def test_optimal_composition_with_delta() -> None:
     assert optimal_delta(0.2, 1e-3, 10, 2.0) == pytest.approx(1 - (1 - 1e-3) ** 10)
     assert optimal_epsilon(0.2, 1e-3, 10, 1e-3) == math.inf
     assert optimal_epsilon(0.2, 1e-3, 10, 0.02) < 2.0
+    assert optimal_epsilon(0.2, 1e-3, 10, 0.9) == 0.0  # that much delta covers all that ten of them lose
     assert advanced_composition(0.1, 1e-8, 100, 1e-6)[1] == pytest.approx(1e-6 + 1e-6)
     with pytest.raises(InvalidInput, match="slack"):
         advanced_composition(0.1, 0.0, 10, 0.0)

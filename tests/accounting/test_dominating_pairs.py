@@ -16,7 +16,7 @@ from dpcheck.laws import Gaussian, Laplace
 
 CASES = [
     (1.0, 0.1, 5.3, ()), (0.2, 0.01, 30.0, ()), (3.0, 0.5, 2.5, ()), (0.5, 0.05, 20.0, (0.3,)), (0.01, 1e-3, 1e3, ()),
-    (2.0, 0.9, 1.2, (1.0, 0.2)),
+    (2.0, 0.9, 1.2, (1.0, 0.2)), (0.05, 0.1, 4.0, (3.0,)),
 ]  # fmt: skip
 
 
@@ -32,7 +32,7 @@ def test_moments_are_those_of_an_integral_from_above(
     for signs in itertools.product((1, -1), repeat=len(pure)):
         loss = sum(s * e for s, e in zip(signs, pure, strict=True))
         mass = math.prod(float(special.expit(-s * e)) for s, e in zip(signs, pure, strict=True))
-        start = mu / 2 - loss / mu
+        start = max(mu / 2 - loss / mu, -20.0)
         for piece in itertools.pairwise(np.linspace(start, start + 40, 81)):
             total += mass * integrate.quad(excess, *piece, args=(loss,))[0]
     exact = math.log1p(total) / (alpha - 1)
@@ -45,6 +45,13 @@ def test_pure_pairs_have_two_outcomes() -> None:
     r, mass = 1 + q * math.expm1(e), 1 / (1 + math.exp(e))
     exact = mass * r**alpha + mass * r * r**-alpha + 1 - mass - mass * r
     assert dominated_renyi(alpha, q, (1.0,), (LossCells.of((e,), 0.0),)) == pytest.approx(math.log(exact) / (alpha - 1))
+
+
+def test_what_loses_nothing_has_no_divergence() -> None:
+    assert dominated_renyi(3.0, 0.1, (1.0,), (LossCells.of((0.0,), 0.0),)) == 0.0
+    half = dominated_renyi(3.0, 0.1, (0.5, 0.5), (LossCells.of((0.0,), 0.0), LossCells.of((0.7,), 0.0)))
+    whole = dominated_renyi(3.0, 0.1, (1.0,), (LossCells.of((0.7,), 0.0),))
+    assert math.expm1(2 * half) == pytest.approx(math.expm1(2 * whole) / 2)
 
 
 @pytest.mark.parametrize("mu", [0.1, 0.5, 2.0])

@@ -91,6 +91,18 @@ def test_given_the_places_every_record_is_read_once():
     assert spent(Gaussian(1.0), sensitivity=0.0).guarantee is None
 
 
+def test_places_of_pure_noise_compose_with_a_gaussian_as_one_use():
+    other = Release(name="mean", law=Gaussian(1.0), reads=(Read(start=0, stop=9, sensitivity=0.8),))
+    found = spent(Laplace(2.0), sensitivity=1.0, others=(other,))
+    once = Release(name="batch", law=Laplace(2.0), reads=(Read(start=0, stop=9, sensitivity=1.0),))
+    plain = account(
+        Schedule(phases=(), releases=(once, other), gradients=9, floats_per_trial=1, claimed=None)
+    )  # fmt: skip
+    for delta in (1e-2, 1e-6):
+        assert found.epsilon(delta) == pytest.approx(plain.epsilon(delta), rel=1e-9)
+    assert found.stretches[0].rho == pytest.approx(Laplace(2.0).zcdp(1.0) + 0.32)
+
+
 def test_every_use_needs_a_place():
     with pytest.raises(InvalidInput, match="used 20 times and has 19 places"):
         spent(Gaussian(1.0), places=19)

@@ -119,6 +119,15 @@ def test_draws_with_replacement_match_quadrature_and_published_values() -> None:
     assert account(schedule).epsilon(1e-5) > 0.39
 
 
+def test_a_cell_wider_than_all_losses_rounds_every_one_of_them_up() -> None:
+    sigma, size, rows = 3.0, 10, 100
+    coarse = pld.copies_pair(sigma, size, rows, 1000.0)
+    k = np.arange(size + 1)
+    above = stats.binom.pmf(k, size, 1 / rows) @ stats.norm.cdf(k / sigma)
+    assert coarse.get_delta_for_epsilon(0.0) == pytest.approx(above, rel=1e-9)
+    assert coarse.get_delta_for_epsilon(999.0) == pytest.approx(above * -math.expm1(-1.0), rel=1e-9)
+
+
 def test_what_is_not_supported_says_so(monkeypatch) -> None:
     with pytest.raises(InvalidInput, match="neither pure nor Gaussian"):
         pld.of_law(GeneralizedGaussian(1.0, 4.0), 1.0)

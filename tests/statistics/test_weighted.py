@@ -106,6 +106,14 @@ def test_nothing_is_shown_when_all_guesses_may_have_leaked():
     assert weighted_p_value([0, 0, 3], [0, 0, 0], 100, 0.5, 0.05) > 0.9
 
 
+@pytest.mark.parametrize("delta", [0.0, 1e-3])
+@pytest.mark.parametrize(("right", "wrong"), [([90, 9], [0, 0]), ([50, 9], [40, 0])])
+def test_no_guesses_are_news_where_all_of_them_may_be_right(right, wrong, delta):
+    """From epsilon = 37 on, 1/(1 + e^-epsilon) is 1; just below, guesses that are all right are hardly any."""
+    assert weighted_p_value(right, wrong, 100, 38.0, delta, coin=0.5) == 1.0
+    assert weighted_p_value([90, 9], [0, 0], 100, 36.0, delta) == pytest.approx(1.0, abs=1e-12)
+
+
 def test_bounds_at_tiny_failure_probabilities():
     # All of 200 right, at weights 1 and 2: theta^200 = 1e-30.
     bound = epsilon_lower_weighted([100, 100], [0, 0], 200, failure_probability=1e-30)
