@@ -8,6 +8,7 @@ import pytest
 
 import dpcheck as dp
 from dpcheck.auditing import attacks, machine
+from dpcheck.errors import InvalidInput
 
 ZERO, ONE = np.array([0.0]), np.array([1.0])
 PURE = dp.PureDP(1.0)
@@ -74,6 +75,15 @@ def test_fresh_noise_is_left_alone(mechanism):
 def test_summation_order():
     assert attacks.summation_order(lambda x: np.float64(sum(x)), 1.0).found
     assert not attacks.summation_order(lambda x: math.fsum(np.clip(x, 0, 1)), 1.0).found
+
+
+def test_a_draw_without_a_small_record_has_no_pair():
+    """Of one record, ±2^50 half of the time: fifty draws make about 25 pairs, of six calls each."""
+    found = attacks.summation_order(np.sum, 1.0, n=1)
+    assert not found.found
+    assert 10 * 6 < found.samples < 40 * 6
+    with pytest.raises(InvalidInput, match=r"sensitivity must be a finite number > 0, got 0\.0"):
+        attacks.summation_order(np.sum, 0.0)
 
 
 def test_summation_order_through_the_mechanism():

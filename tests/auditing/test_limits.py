@@ -63,6 +63,15 @@ def test_with_known_densities_the_audit_is_near_the_limit():
     assert math.isfinite(limit)
 
 
+@pytest.mark.parametrize("delta", [0.0, 1e-3])
+def test_what_is_not_violated_no_number_of_runs_refutes(delta):
+    assert fewest_of_any(1.0, 1.0, delta, 0.05) is None
+    assert fewest_of_any(0.5, 1.0, delta, 0.05) is None
+    assert fewest_of_any(1.1, 1.0, delta, 0.05) > fewest_of_any(2.0, 1.0, delta, 0.05)
+    assert fewest_on_gaussian_curve(1.0, 1.0, 0.05) is None
+    assert fewest_on_gaussian_curve(0.5, 1.0, 0.05) is None
+
+
 def test_powers_of_no_test_are_refused():
     told = [1.0, 0.0], [0.0, 1.0]
     with pytest.raises(InvalidInput, match=r"power must lie in \(0, 1\), got 1.0"):

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import dpcheck as dp
-from dpcheck.auditing.one_run import audit_one_run, curve_is_refuted, curve_p_value, one_run_p_value
+from dpcheck.auditing.one_run import SMALLEST, audit_one_run, curve_is_refuted, curve_p_value, one_run_p_value
 from dpcheck.errors import InvalidInput
 
 CANARIES = np.eye(200)
@@ -99,6 +99,26 @@ def test_the_curve_of_epsilon_and_delta_is_sharper_where_delta_is_charged_for_ev
     claim = dp.ApproxDP(1.0, 1e-4)
     sharp, blunt = curve_p_value(95, 100, 2000, claim), one_run_p_value(95, 100, 2000, 1.0, 1e-4)
     assert sharp < blunt
+
+
+def test_ends_of_the_p_value_of_a_curve():
+    claim = dp.PureDP(0.1)
+    assert curve_p_value(200, 400, 400, claim) == curve_p_value(0, 400, 400, claim) == 1.0
+    assert curve_p_value(201, 400, 400, claim) > 0.4
+    # All 400 right has chance e^-258 of the tight case: no more is told than that it is small.
+    assert stats.binom.sf(399, 400, 1 / (1 + math.exp(-0.1))) < SMALLEST
+    assert curve_p_value(400, 400, 400, claim) == SMALLEST
+
+
+def interrupted(*arguments):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("which", ["mechanism", "score"])
+def test_ctrl_c_is_no_failure_of_the_mechanism(which):
+    mechanism, score = (interrupted, own_coordinate) if which == "mechanism" else (gaussian_sum(1.0), interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        audit_one_run(mechanism, CANARIES, dp.PureDP(1.0), score)
 
 
 def test_audit_of_one_run():

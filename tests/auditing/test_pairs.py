@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dpcheck as dp
-from dpcheck.auditing.pairs import search_pair, worst_sensitivity
+from dpcheck.auditing.pairs import _move, search_pair, worst_sensitivity
 from dpcheck.errors import InvalidInput
 
 
@@ -26,6 +26,18 @@ def test_add_remove_pairs():
     found = search_pair(one_sided, 3, dp.PureDP(1.0), high=4.0, adjacency="add-remove", trials=200, rounds=2, moves=4)
     assert abs(len(found.data) - len(found.neighbour)) == 1
     assert found.epsilon > 1.0
+
+
+@pytest.mark.parametrize("shape", [(3,), (1,), (2, 2)])
+def test_a_pair_that_is_moved_still_differs_in_one_record(shape):
+    """Corners are drawn half of the time: a fresh record is often the one that it is to differ from."""
+    rng = np.random.default_rng(0)
+    pair = np.full(shape, -1.0), np.full(shape, -1.0)
+    pair[1][0] = 2.0
+    for _ in range(200):
+        pair = _move(pair, rng, -1.0, 2.0, "replace-one")
+        assert (pair[0] != pair[1]).reshape(shape[0], -1).any(axis=1).sum() == 1
+        assert all((side >= -1.0).all() and (side <= 2.0).all() for side in pair)
 
 
 def test_vector_records_and_refusals():

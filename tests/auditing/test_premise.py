@@ -111,6 +111,29 @@ def test_level_of_the_check(name):
     assert fired <= 33
 
 
+def test_outputs_of_one_input_alone_are_checked_as_they_are():
+    """Alternating outputs on data, none on the neighbour: what was told of one input is enough, or it is nothing."""
+    rng = np.random.default_rng(3)
+    cells = learn_partition(rng.normal(size=200), rng.normal(size=200))
+    told = {}
+    for name, values in {"drawn": rng.normal(size=400), "alternating": np.tile([-1.0, 1.0], 200)}.items():
+        premise = Premise(events(cells, np.ones((len(cells.p), 2), dtype=np.int64)), 0, 0.001)
+        premise.observe(0, cells.index(values), values[:, None], [40] * 10, [False] * 10)
+        told[name] = premise.check()
+    assert told["drawn"] == ""
+    assert "independence" in told["alternating"]
+
+
+def test_without_events_values_that_come_back_are_still_looked_for():
+    rng = np.random.default_rng(4)
+    once = rng.normal(size=(500, 1))
+    for values, says in ((rng.normal(size=(1000, 1)), ""), (np.concatenate([once, once]), "500 outputs come back")):
+        premise = Premise(np.zeros((0, 1), dtype=bool), 0, 0.001)
+        premise.observe(0, np.zeros(1000, dtype=int), values, [1000], [False])
+        assert premise.check().startswith(says)
+        assert bool(premise.broken) == bool(says)
+
+
 def test_vectors_words_and_halts_are_believed():
     def vector(data, rng, trials):
         return data.sum() + rng.normal(size=(trials, 3))
