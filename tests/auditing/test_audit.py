@@ -8,6 +8,7 @@ import pytest
 
 import dpcheck as dp
 from dpcheck.auditing import scores
+from dpcheck.auditing.inputs import describe_pair
 from dpcheck.errors import InvalidInput, MechanismError
 
 ZERO, ONE = np.array([0.0]), np.array([1.0])
@@ -294,6 +295,32 @@ def test_scores_that_fail(score, says):
         dp.audit(laplace, ZERO, ONE, dp.PureDP(1.0), trials=1000, score=score)
 
 
+def interrupted(*arguments):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("what", [{"mechanism": interrupted}, {"score": interrupted}])
+def test_ctrl_c_is_no_failure_of_the_mechanism_or_of_the_score(what):
+    with pytest.raises(KeyboardInterrupt):
+        dp.audit(**{"mechanism": laplace, "data": ZERO, "neighbour": ONE, "claim": dp.PureDP(1.0), **what})
+
+
+def test_what_dpcheck_itself_says_inside_of_a_mechanism_is_said_as_it_is():
+    def doubled(data, rng, trials):
+        raise MechanismError("the inner one returned nothing")
+
+    with pytest.raises(MechanismError, match=r"doubled on \w+ with trials=\d+: the inner one returned nothing$"):
+        dp.audit(doubled, ZERO, ONE, dp.PureDP(1.0), trials=500)
+
+
+def test_a_type_error_of_a_function_of_two_arguments_is_not_put_down_to_their_number():
+    def mixed(data, rng):
+        return "1" + rng.laplace()
+
+    with pytest.raises(MechanismError, match=r"raised TypeError .*; nothing was concluded$"):
+        dp.audit(dp.vectorize(mixed), ZERO, ONE, dp.PureDP(1.0), trials=500)
+
+
 def test_a_total_leak_against_a_large_delta():
     """36,000 right guesses of 36,000 have probability 1e-6 under (0.5, 0.999)-DP."""
     result = dp.audit(lambda d, r, t: np.full(t, d[0]), ZERO, ONE, dp.ApproxDP(0.5, 0.999), trials=20_000)
@@ -409,3 +436,36 @@ def test_outputs_of_another_width_on_the_neighbour():
 
     with pytest.raises(dp.DpcheckError, match="returns 2 numbers on data and 3 on neighbour"):
         dp.audit(leaky, ZERO, ONE, dp.PureDP(1.0), trials=500)
+
+
+def test_pairs_that_are_not_checked_are_told_in_brief():
+    def text(data, neighbour, adjacency=None):
+        return str(describe_pair(data, neighbour, adjacency))
+
+    assert text(np.arange(3), [1.0]) == "[0, 1, 2] against [1.0] (adjacency not checked)"
+    assert text(np.zeros((3, 3)), {"a": 1}) == "ndarray of shape (3, 3) against dict (adjacency not checked)"
+    assert text(7, "seven") == "int against str (adjacency not checked)"
+    words = np.array(["ash", "elm"]), np.array(["ash", "oak"])
+    assert text(*words, "replace-one").startswith("2 records, record 1 changed")
+    assert text(np.arange(2), np.array([0, 5]), "replace-one").startswith("2 records in [0, 5], record 1 changed")
+
+
+def test_the_held_out_share_is_what_is_asked_for():
+    for share in (0.1, 0.5):
+        counts = dp.audit(laplace, ZERO, ONE, dp.PureDP(1.0), trials=2000, held_out=share).counts
+        assert counts["tested"] == round((1 - share) * 4000) == counts["runs_data"] + counts["runs_neighbour"]
+
+
+@pytest.mark.parametrize("options", [{"trials": 60}, {"mode": "anytime", "max_samples": 2000}])
+def test_chunks_of_few_trials_that_all_fall_on_one_input_lose_none(options):
+    result = dp.audit(laplace, ZERO, ONE, dp.PureDP(1.0), chunk=2, seed=1, **options)
+    held = 40 if "trials" in options else 800
+    assert result.counts["tested"] == options.get("max_samples", 120) - held
+    assert result.counts["runs_data"] + result.counts["runs_neighbour"] == result.counts["tested"]
+    assert not result.dependence
+
+
+def test_infinite_numbers_of_a_result_are_words_in_json():
+    result = dp.audit(laplace, ZERO, ONE, dp.PureDP(800.0), trials=500)
+    told = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert told["visible"]["detectable"] == str(result.visible.detectable) == "inf"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dpcheck as dp
+from dpcheck.auditing import plans, scores
 from dpcheck.auditing.cells import learn_partition
 from dpcheck.auditing.families import Additive, Flexible, Pairs, Quadratic
 from dpcheck.auditing.mechanisms import Outputs
@@ -141,3 +142,46 @@ def test_a_score_that_is_chosen_and_learned_anew_keeps_the_level():
     )
     # At 5 %, 8 or more of 40 have probability 7e-4.
     assert refuted < 8
+
+
+def test_of_many_outputs_the_best_scores_on_few_are_taught_by_all(monkeypatch):
+    """The second column tells; of the four scores two are left after 200 outputs, and the right one at the end."""
+    monkeypatch.setattr(plans, "TRIED", 200)
+    tried = []
+    original = plans._best
+
+    def best(rivals, held, *rest):
+        tried.append((len(rivals), len(held[0])))
+        return original(rivals, held, *rest)
+
+    def second(data, rng, trials):
+        return rng.normal(size=(trials, 2)) + np.array([0.0, 2.0]) * data.sum()
+
+    monkeypatch.setattr(plans, "_best", best)
+    rivals = [scores.Projection(along) for along in ([1.0, 0.0], [1.0, -0.2], [0.0, 1.0], [0.0, -1.0])]
+    result = dp.audit(second, np.zeros(1), np.ones(1), dp.ApproxDP(1.0, 1e-5), trials=2000, held_out=0.25, score=rivals)
+    assert tried == [(4, 200), (2, 500)]
+    assert result.score in ("output[1]", "projection")
+    assert result.outcome is dp.Outcome.REFUTED
+
+
+@pytest.mark.parametrize("kind", ["logistic", "boosting"])
+def test_columns_that_never_vary_teach_a_classifier_nothing(kind):
+    result = dp.audit(
+        lambda d, r, t: np.zeros((t, 2)),
+        np.zeros(1),
+        np.ones(1),
+        dp.PureDP(1.0),
+        trials=500,
+        score=scores.Classifier(kind),
+    )
+    assert (result.outcome, result.epsilon_lower) == (dp.Outcome.UNDECIDED, 0.0)
+    assert "every run on either input gave the same output" in result.reason()
+
+
+def test_pairs_of_columns_are_looked_at_where_there_are_few():
+    def names(width):
+        matrix = np.random.default_rng(0).normal(size=(400, width))
+        return {str(one) for one in scores.choose("auto", scores.Outputs(matrix, matrix), 800, False)}
+
+    assert names(12) - names(13) == {"pairs of columns"}

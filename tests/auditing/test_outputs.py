@@ -9,7 +9,7 @@ import pytest
 
 import dpcheck as dp
 from dpcheck.auditing.mechanisms import Encoder, gathered, join
-from dpcheck.errors import MechanismError
+from dpcheck.errors import InvalidInput, MechanismError
 
 DATA, NEIGHBOUR = np.zeros(3), np.array([0.0, 0.0, 1.0])
 ONCE = dp.vectorize
@@ -300,3 +300,11 @@ def test_vectorize_keeps_numbers_and_arrays_plain():
     assert dp.vectorize(laplace).__name__ == "laplace"
     with pytest.raises(dp.InvalidInput, match="vectorize needs a function"):
         dp.vectorize(3)
+
+
+def test_outputs_that_change_their_width_from_call_to_call_are_refused():
+    def wavering(data, rng, trials):
+        return rng.laplace(size=(trials, 2 if trials == 100 else 3))
+
+    with pytest.raises(InvalidInput, match=r"change their width from call to call: \[2, 3\] columns"):
+        dp.audit(wavering, DATA, NEIGHBOUR, dp.PureDP(1.0), trials=750, held_out=0.2, chunk=100)
