@@ -1,7 +1,9 @@
 """`dp.audit`: what it certifies, what it refuses, what it says."""
 
+import dataclasses
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -157,6 +159,27 @@ def test_result_says_what_it_means():
     assert json.loads(json.dumps(result.to_dict()))["outcome"] == "refuted"
     assert result.verdict().evidence == "sampled"
     assert len(result.curve.fpr) > 5
+
+
+def test_outputs_that_a_score_does_not_tell_apart():
+    result = dp.audit(laplace, ZERO, ONE, dp.PureDP(1.0), trials=500, score=lambda y: np.zeros(len(y)))
+    assert (result.outcome, result.detectable_epsilon) == ("undecided", math.inf)
+    assert "no output told the inputs apart" in result.reason()
+    assert "what the score does not see" in result.reason()
+
+
+def test_what_a_curve_allows_at_its_delta_no_trials_refute():
+    result = dp.audit(gaussian, ZERO, ONE, dp.GaussianDP(1.2), trials=500)
+    assert "the claim itself allows ε = " in result.lacks(0.9 * result.epsilon_claimed)
+    assert result.lacks(1.1 * result.epsilon_claimed) == "take more than trials=500"
+    assert result.lacks(None) == ""
+
+
+def test_a_bound_just_above_what_a_curve_allows_is_told_in_as_many_digits_as_show_it():
+    result = dp.audit(gaussian, ZERO, ONE, dp.GaussianDP(1.2), trials=500)
+    close = dataclasses.replace(result, outcome=dp.Outcome.REFUTED, epsilon_lower=2.34381, epsilon_claimed=2.34275)
+    assert re.search(r"≥ 2\.343 at δ = \S+, where the claim allows 2\.343", close.reason()) is None
+    assert re.search(r"≥ 2\.3438 at δ = \S+, where the claim allows 2\.3428", close.reason())
 
 
 def test_detectable_epsilon_is_detected():

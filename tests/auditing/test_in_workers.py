@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import itertools
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import threading
 import time
+import types
 
+import cloudpickle
 import numpy as np
 import pytest
 
 import dpcheck as dp
+from dpcheck import processes
 from dpcheck.auditing.identity import identity
+from dpcheck.auditing.workers import INPUTS, _Piece, serve
 from dpcheck.errors import InvalidInput, MechanismError
 
 ZERO, ONE = np.zeros(1), np.ones(1)
@@ -115,6 +121,84 @@ def test_a_module_that_no_import_finds_is_sent_with_its_mechanism(tmp_path):
             assert set(spread(ONE, np.random.default_rng(0), 9)) == {7}
     finally:
         del sys.modules[spec.name]
+
+
+def test_a_module_that_its_owner_packs_by_value_stays_so(monkeypatch):
+    module = types.ModuleType("packed_by_its_owner")
+    module.__file__ = __file__
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    cloudpickle.register_pickle_by_value(module)
+    try:
+        dp.in_workers(numbers, 1).close()
+        assert module.__name__ in cloudpickle.list_registry_pickle_by_value()
+    finally:
+        cloudpickle.unregister_pickle_by_value(module)
+    dp.in_workers(numbers, 1).close()
+    assert module.__name__ not in cloudpickle.list_registry_pickle_by_value()
+
+
+def test_pieces_of_several_kinds_are_no_outputs_of_one_call():
+    """70 runs are pieces of three, and a last one of one."""
+
+    def keyed(data, rng, trials):
+        return {"first" if trials > 1 else "last": rng.random(trials)}
+
+    def split(data, rng, trials):
+        return (rng.random(trials),) * (2 if trials > 1 else 3)
+
+    for mechanism, says in ((keyed, "dict of other keys from call to call"), (split, "2 parts first, and another")):
+        with dp.in_workers(mechanism, 1) as spread, pytest.raises(MechanismError, match=says):
+            spread(ONE, np.random.default_rng(0), 70)
+
+
+class Unsendable:
+    def __reduce__(self):
+        raise TypeError("it stays here")
+
+
+def served(monkeypatch, mechanism, tasks):
+    """What a worker answers to [(pieces, input or None), …], run in this process."""
+    asked, answers = io.BytesIO(), io.BytesIO()
+    pickle.dump(("it", cloudpickle.dumps(mechanism)), asked)
+    for pieces, values in tasks:
+        pickle.dump((pieces, None if values is None else cloudpickle.dumps(values)), asked)
+    asked.seek(0)
+    monkeypatch.setattr(processes, "die_with", lambda parent: None)
+    monkeypatch.setattr(processes, "pipes", lambda: (asked, answers))
+    serve(0)
+    answers.seek(0)
+    return [pickle.load(answers) for _ in tasks]
+
+
+def test_a_worker_answers_piece_by_piece_up_to_the_first_that_raises(monkeypatch):
+    def picky(data, rng, trials):
+        if trials > 3:
+            raise OSError("too many")
+        return iter([data] * trials)
+
+    few, many = _Piece(1, 5, 0, 2), _Piece(1, 5, 1, 4)
+    answers = served(monkeypatch, picky, [([few], "a"), ([few, many, few], None)])
+    assert answers[0] == [["a", "a"]]
+    assert answers[1][0] == ["a", "a"]
+    assert len(answers[1]) == 2
+    error = answers[1][1].error()
+    assert (type(error).__name__, str(error)) == ("OSError", "too many")
+    assert "too many" in str(error.__cause__)
+
+
+def test_outputs_that_no_process_can_send_are_an_error_of_their_own(monkeypatch):
+    ((answer,),) = served(monkeypatch, lambda data, rng, trials: [Unsendable()], [([_Piece(1, 0, 0, 1)], 0)])
+    assert (answer.name, answer.said) == ("TypeError", "it stays here")
+    assert isinstance(answer.error(), TypeError)
+
+
+def test_a_worker_keeps_the_newest_inputs(monkeypatch):
+    """As many as its parent reckons with; what it was not sent anew, and has forgotten, it does not answer of."""
+    tasks = [([_Piece(number, 0, 0, 1)], number) for number in range(1, INPUTS + 2)]
+    newest = [([_Piece(number, 0, 0, 1)], None) for number in (2, INPUTS + 1, 1)]
+    answers = served(monkeypatch, lambda data, rng, trials: [data] * trials, [*tasks, *newest])
+    assert answers[:-1] == [[[number]] for number in (*range(1, INPUTS + 2), 2, INPUTS + 1)]
+    assert answers[-1][0].name == "KeyError"
 
 
 def test_inputs_of_any_kind_and_more_of_them_than_are_kept():

@@ -204,3 +204,21 @@ def test_a_core_gets_a_list_of_its_own():
     pair = [0.0, 1.0], [0.0, 3.0]
     distance, _ = worst_sensitivity(lambda values: values.pop(), [pair])
     assert (distance, pair) == (2.0, ([0.0, 1.0], [0.0, 3.0]))
+
+
+class Model:
+    """What can be packed and called: packed as its name alone it would be shared."""
+
+    def __init__(self):
+        self.weights = [1.0]
+
+    def __call__(self, x):
+        return x * sum(self.weights)
+
+
+def test_what_can_be_called_is_copied_with_all_that_it_holds():
+    own = Model()
+    make = maker(own)
+    make().weights.append(2.0)
+    assert own.weights == make().weights == [1.0]
+    assert make()(3.0) == 3.0

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import functools
 import json
+import re
 
 import numpy as np
 import pytest
@@ -127,11 +130,20 @@ def test_no_more_outputs_are_kept_than_there_is_room_for(monkeypatch):
     assert stages(resumed)[: len(stages(results[-1]))] == stages(results[-1])
 
 
+@functools.cache
+def kept():
+    return json.dumps(audited(samples=4000).state)
+
+
+INFINITE = base64.b64encode(np.full((2000, 5), np.inf).astype("<f8").tobytes()).decode()
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
         ("rows", ["", ""]),
         ("rows", ["AAAA", "AAAA"]),
+        ("rows", [INFINITE, INFINITE]),
         ("rows", 3),
         ("taught_by", [1, 1]),
         ("taught_by", [float("nan"), 0]),
@@ -145,13 +157,34 @@ def test_no_more_outputs_are_kept_than_there_is_room_for(monkeypatch):
     ],
 )
 def test_outputs_that_somebody_edited_are_refused(name, value):
-    state = json.loads(json.dumps(audited(samples=4000).state))
+    state = json.loads(kept())
     assert state["learner"]["stage"] > 0
     state["learner"][name] = value
     with pytest.raises(InvalidInput, match=r"not the state|does not return what it returned"):
         audited(samples=6000, resume=state)
     with pytest.raises(InvalidInput, match="not the state"):
         audited(samples=6000, resume={**state, "learner": {}})
+
+
+LINES = dp.scores.Projection(), dp.scores.Classifier("logistic")
+
+
+def test_cells_of_a_stage_are_named_by_outputs_as_they_were_returned():
+    """The parity of the sum tells, which no line sees: one of the lines is tried anew at each look, and cells win."""
+
+    def parity(data, rng, trials):
+        first = rng.integers(0, 6, trials)
+        odd = rng.random(trials) < (0.8 if data.sum() else 0.2)
+        return np.stack([first, 2 * rng.integers(0, 3, trials) + (first + odd) % 2], axis=1)
+
+    result = audited(parity, samples=3000, score=[dp.scores.Cells(), *LINES])
+    assert result.score == "cell"
+    assert result.state["learner"]["stage"] > 0
+    assert re.match(r"output = \[\d, \d\] or \[\d, \d\] or ", result.event)
+    for parity_of_side, words in enumerate(result.event.split("back:")):
+        sums = [int(first) + int(second) for first, second in re.findall(r"\[(\d), (\d)\]", words)]
+        assert len(sums) >= 3
+        assert {total % 2 for total in sums} == {parity_of_side}
 
 
 def test_scores_that_read_the_outputs_themselves_and_claimed_curves_are_chosen_once():

@@ -111,6 +111,17 @@ def test_level_of_the_check(name):
     assert fired <= 33
 
 
+def test_attacks_certify_nothing_of_trials_that_are_not_independent():
+    calls = itertools.count()
+
+    def alternating(data, rng, trials):
+        return np.round(4 * data.sum() + rng.laplace(size=trials)) + 3 * (next(calls) % 2)
+
+    finding = attacks.support(alternating, ZERO, ONE, dp.PureDP(1.0), trials=600)
+    assert not finding.found
+    assert finding.detail.startswith("nothing certified, for trials are not independent: ")
+
+
 def test_outputs_of_one_input_alone_are_checked_as_they_are():
     """Alternating outputs on data, none on the neighbour: what was told of one input is enough, or it is nothing."""
     rng = np.random.default_rng(3)
