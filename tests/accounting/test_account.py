@@ -20,7 +20,7 @@ from dpcheck.accounting import (
     subsampled_epsilon,
     zcdp_to_epsilon,
 )
-from dpcheck.accounting.amplification import LossCells, dominated_renyi, mixture_renyi
+from dpcheck.accounting.amplification import LossCells, dominated_renyi, mixture_renyi, sampled_renyi
 from dpcheck.algorithms.user_level import sampled as tested
 from dpcheck.algorithms.user_level.threshold import RedrawnThreshold
 from dpcheck.errors import InvalidInput
@@ -364,6 +364,8 @@ def test_orders_of_a_sampled_law_of_which_no_dominating_pair_is_known() -> None:
         convex = mixture_renyi(alpha, np.array([rate]), np.array([alpha * rho]))
         assert count * exact < stretch.renyi(alpha) <= count * convex * (1 + 1e-12)
         assert (stretch.renyi(alpha) < 0.5 * count * convex) == (alpha in (2.0, 3.0))
+    table = sampled_renyi(3, (1,), np.array([rate]), lambda order, _: order * rho, np.array([math.inf]))
+    assert [stretch.renyi(2.0), stretch.renyi(3.0)] == pytest.approx(count * table)
 
 
 def test_a_law_that_names_its_dominating_pair_is_sampled_by_it() -> None:

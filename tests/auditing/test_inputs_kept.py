@@ -207,7 +207,7 @@ def test_a_core_gets_a_list_of_its_own():
 
 
 class Model:
-    """What can be packed and called: packed as its name alone it would be shared."""
+    """What can be called, and holds something that can change."""
 
     def __init__(self):
         self.weights = [1.0]
