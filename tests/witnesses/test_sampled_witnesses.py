@@ -144,8 +144,11 @@ def test_what_cannot_be_packed_is_described() -> None:
     assert pack(object)["type"] == "type"
     noise = pack(np.random.default_rng(0).random(400_000))
     assert set(noise) == {"dtype", "shape", "sha256"}
-    with pytest.raises(InvalidInput, match="does not hold the values"):
-        unpack(noise)
+    objects = pack(np.array([{"a": 1}, None], dtype=object))
+    assert objects["type"] == "array of objects"
+    for described in (noise, objects):
+        with pytest.raises(InvalidInput, match="does not hold the values"):
+            unpack(described)
 
 
 def test_a_witness_of_any_pair_holds_the_data() -> None:
