@@ -72,6 +72,9 @@ def outer(x):
     def inner(y):
         return y - x
     return inner(7)
+
+def signed(x):
+    return [y if keep else -y for keep, y in ((True, x), (False, x + 1))]
 """
 
 
@@ -87,6 +90,7 @@ def test_every_change_of_code_is_one_of_behaviour(module):
     found = list(code.of_module("plan_of_a_test"))
     said = {m.said.partition(" ")[2] for m in found}
     assert {"3 → 6", "without sqrt in math.sqrt(n)", "min(n, 20 - n): min → max", "4 → 2", "without total += 1"} <= said
+    assert {"not True", "not False", "y if keep else -y: the other branch", "-y: without the sign"} <= said
     assert not any("n + 1" in text for text in said), "messages are left alone"
     assert len({m.key for m in found}) == len(found), "what becomes of each is remembered under its key"
 
@@ -94,7 +98,7 @@ def test_every_change_of_code_is_one_of_behaviour(module):
         if mutation is not None:
             mutation.apply()
         plan = module.Plan()
-        return [*map(plan.size, (1, 9, 15)), plan.steps, module.outer(2)]
+        return [*map(plan.size, (1, 9, 15)), plan.steps, module.outer(2), *module.signed(3)]
 
     (right,) = (each.value for each in forked([(answers, 20.0)]))
     ended = list(forked([(lambda m=m: answers(m), 20.0) for m in found], workers=2))
