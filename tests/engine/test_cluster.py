@@ -16,10 +16,10 @@ from dpcheck.engine import catalogue
 from dpcheck.engine.history import jsonl
 from dpcheck.engine.run import CheckRunner
 from dpcheck.engine.store import Store
-from dpcheck.errors import DpcheckError
+from dpcheck.errors import DpcheckError, MissingExtra
 
 pytest.importorskip("distributed", reason="needs the extra 'cluster': pip install 'dpcheck[cluster]'")
-from dpcheck.engine.cluster import Cluster
+from dpcheck.engine.cluster import Cluster, _done
 
 Make = Callable[..., Path]
 SUITE = """
@@ -110,3 +110,19 @@ def test_nobody_at_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
         Cluster("tcp://127.0.0.1:9")
     with pytest.raises(DpcheckError, match="no Dask scheduler answers at nonsense://x"):
         Cluster("nonsense://x")
+
+
+def test_a_cell_that_the_cluster_gives_up_has_failed_with_what_was_said() -> None:
+    class Lost:
+        def result(self) -> object:
+            raise RuntimeError("four workers\n  died over it")
+
+    done = _done(Lost(), "a task")  # type: ignore[arg-type]
+    assert (done.task, done.measured) == ("a task", None)
+    assert done.message == "the cluster gave it up: RuntimeError: four workers died over it"
+
+
+def test_without_dask_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(MissingExtra, match=r"dpcheck\[cluster\]"):
+        Cluster("tcp://127.0.0.1:9")
