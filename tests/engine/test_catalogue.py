@@ -12,7 +12,7 @@ import pytest
 from edits import edit
 
 from dpcheck import carried
-from dpcheck.engine import catalogue, homes, layout, statements
+from dpcheck.engine import algorithms, catalogue, homes, layout, statements
 from dpcheck.errors import CollectionError, InvalidInput, UnknownLabel
 
 Make = Callable[..., Path]
@@ -358,3 +358,15 @@ def test_a_statement_in_words_has_no_bound_to_hold_anything_against(project: Mak
             statements.unassumed("toy/lem-7", n=1)
         with pytest.raises(InvalidInput, match="toy/lem-7 has no bound with constants"):
             statements.explicit_of("toy/lem-7")
+
+
+@pytest.mark.parametrize(
+    ("label", "fields", "says"),
+    [
+        ("lp_spaces/alg-1@guess", {}, r"lp_spaces/alg-1 has no reading 'guess'; it has as-printed"),
+        ("lp_spaces/alg-1", {"colour": 1}, r"lp_spaces/alg-1 has no field 'colour'; its fields are "),
+    ],
+)
+def test_an_algorithm_has_the_readings_and_fields_that_it_says(label: str, fields: dict[str, int], says: str) -> None:
+    with pytest.raises(InvalidInput, match=says):
+        algorithms.algorithm(label, **fields)

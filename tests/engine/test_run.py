@@ -6,6 +6,7 @@ import importlib.machinery
 import importlib.util
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -20,7 +21,7 @@ import mpmath
 import pytest
 from edits import edit
 
-from dpcheck.engine import catalogue
+from dpcheck.engine import catalogue, judge
 from dpcheck.engine.history import committed
 from dpcheck.engine.run import CheckRunner, Listener, RunResult
 from dpcheck.engine.store import Store
@@ -340,3 +341,26 @@ def test_killed_and_resumed(project: Make, tmp_path: Path, workers: int) -> None
     assert {cell: stored()[cell] for cell in before} == before
     unbroken = run(root, "toy/lem-2::slow", store=tmp_path / "unbroken.db")
     assert [committed(r) for r in resumed.records] == [committed(r) for r in unbroken.records]
+
+
+def test_a_record_names_its_commit_and_whether_files_were_changed_since(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
+    here = tmp_path / "here"
+    here.mkdir()
+    (here / "a.py").write_text("a = 1\n")
+    assert judge.commit(here) == ""
+    git = ["git", "-C", str(here), "-c", "user.name=x", "-c", "user.email=x@x", "-c", "commit.gpgsign=false"]
+    for command in (["init", "-q"], ["add", "a.py"], ["commit", "-qm", "A file"]):
+        subprocess.run([*git, *command], check=True)
+    head = judge.commit(here)
+    assert re.fullmatch("[0-9a-f]{40}", head)
+    (here / "new.py").write_text("")  # what git was not told of is not of the commit, nor of its files
+    assert judge.commit(here) == head
+    (here / "a.py").write_text("a = 2\n")
+    assert judge.commit(here) == f"{head}+"
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert judge.commit(here) == ""
