@@ -9,11 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import sympy as sp
 from edits import edit
 
 from dpcheck import carried
 from dpcheck.engine import algorithms, catalogue, homes, layout, statements
 from dpcheck.errors import CollectionError, InvalidInput, UnknownLabel
+from dpcheck.symbols import D, L, n
 
 Make = Callable[..., Path]
 
@@ -358,6 +360,27 @@ def test_a_statement_in_words_has_no_bound_to_hold_anything_against(project: Mak
             statements.unassumed("toy/lem-7", n=1)
         with pytest.raises(InvalidInput, match="toy/lem-7 has no bound with constants"):
             statements.explicit_of("toy/lem-7")
+        with pytest.raises(InvalidInput, match="toy/lem-7 has no O-form to measure; give its claim `order=`"):
+            statements.order_of("toy/lem-7")
+
+
+def test_measurements_are_held_against_the_bound_and_the_order_that_a_claim_has(project: Make) -> None:
+    more = """
+        import sympy as sp
+        from dpcheck.symbols import n
+        from .toy import TOY
+        large = TOY.claim(
+            "toy/lem-7", "Lemma 7", "…", kind="lemma", relation="<=", explicit=3 / n, assumptions=(sp.Ge(n, 9),)
+        )
+    """
+    found = catalogue.load(project({"bounds/more.py": more}))
+    with catalogue.in_force(found):
+        assert statements.stated("toy/thm-1@corrected", L=3.0, D=2.0, n=16) == 3.0
+        assert (statements.order_of("toy/thm-1") - L * D / sp.sqrt(n)).expand() == 0
+        assert (statements.explicit_of("toy/thm-1@corrected") - 2 * L * D / sp.sqrt(n)).expand() == 0
+        assert statements.unassumed("toy/lem-7", n=6) == 0.5
+        with pytest.raises(InvalidInput, match="toy/lem-7 assumes n >= 9"):
+            statements.stated("toy/lem-7", n=6)
 
 
 @pytest.mark.parametrize(

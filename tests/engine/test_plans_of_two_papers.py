@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+from typing import Any
 
 import pytest
 
@@ -10,6 +12,7 @@ from dpcheck.engine.algorithms import algorithm, algorithms
 from dpcheck.engine.planning import AlgorithmPlan, build, plan
 from dpcheck.engine.setting import Setting
 from dpcheck.errors import DpcheckError, Infeasible, InvalidInput
+from dpcheck.workloads import HeavyMean
 
 PAPERS = ("l1_geometry", "lp_spaces")
 BARE = [label for label in algorithms() if label.partition("/")[0] in PAPERS]
@@ -104,3 +107,36 @@ def test_a_delta_too_large_for_theorem_7() -> None:
     setting = dataclasses.replace(SMALL, n=5000, delta=1e-3)
     with pytest.raises(Infeasible, match="at most n = 1,000 at this delta"):
         plan("l1_geometry/alg-3@approximate", setting, {})
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"d": 0}, "d must be >= 1, got 0"),
+        ({"D": 0.0}, "D must be > 0, got 0.0"),
+        ({"H": math.nan}, "H must be > 0, got nan"),
+        ({"beta": 1.0}, r"the failure probability must lie in \(0, 1\), got 1.0"),
+        ({"m": -1}, "m, the samples of a user, must be >= 0, got -1"),
+        ({"k": 1.0}, "k, the order of the moment bound, must be > 1, got 1"),
+        ({"moments": {2.0: 0.0}}, "a moment bound needs an order >= 1 and a value > 0, got 2=0"),
+        ({"family": "cubic"}, "the family of losses is one of .*, got 'cubic'"),
+        ({"rho": 0.5}, "got two budgets, epsilon = 1 and rho = 0.5"),
+        ({"epsilon": None, "delta": 1e-6}, "delta = 1e-06 needs its epsilon"),
+        ({"epsilon": None}, "name the budget by epsilon"),
+    ],
+)
+def test_a_setting_that_no_problem_has_is_refused(wrong: dict[str, Any], says: str) -> None:
+    with pytest.raises(InvalidInput, match=says):
+        Setting(**{"n": 10, "d": 2, "epsilon": 1.0, **wrong})
+
+
+def test_a_setting_takes_the_constants_of_a_workload() -> None:
+    work = HeavyMean(D=3.0)
+    taken = dataclasses.replace(SMALL, k=3.0).on(work)
+    c = work.constants
+    assert (taken.d, taken.D, taken.L) == (c.d, c.diameter(2.0), c.lipschitz(2.0))
+    assert taken.moments == {order: c.moment(order, 1) for order in (1.0, 2.0, 3.0)}
+    assert taken.moment(2.0, 5) == c.moment(2.0, 5)
+    assert taken.trivial == taken.D * c.moment(1, 1)
+    assert taken.H > 0
+    assert (taken.n, taken.privacy) == (SMALL.n, SMALL.privacy)
