@@ -6,9 +6,11 @@ import json
 import os
 import sys
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import click
+import numpy as np
 import pytest
 import sympy as sp
 
@@ -16,8 +18,12 @@ from dpcheck.claims import Paper
 from dpcheck.cli.mutating import Duration
 from dpcheck.engine.mutate import choice, claims, code, mutation, nulls
 from dpcheck.engine.mutate.forks import forked
-from dpcheck.engine.mutate.table import Table
+from dpcheck.engine.mutate.mutation import Trial
+from dpcheck.engine.mutate.table import SampleOfMutants, Table, rows
 from dpcheck.errors import InvalidInput, StoreError
+from dpcheck.interfaces import Read, Release, Sample, Schedule
+from dpcheck.laws import Laplace
+from dpcheck.running import Run
 from dpcheck.symbols import L, d, delta, epsilon, n
 
 BOUND = 2 * L * sp.sqrt(d) * sp.log(1 / delta) / (n * epsilon) + L / sp.sqrt(n)
@@ -223,6 +229,83 @@ def test_the_last_iterate_takes_the_place_of_the_average():
         return Averaged().execute([1.0, 2.0, 6.0], SimpleNamespace(release=lambda value: None))
 
     assert next(forked([(answers, 5)])).value == 6.0
+
+
+VALUES = np.array([[[0.5, -0.25], [0.25, 0.75], [9.0, 9.0]]])
+PLAN = Schedule(
+    phases=(), gradients=2, floats_per_trial=4, claimed=None,
+    releases=(Release(name="mean", law=Laplace(1.0), reads=(Read(start=0, stop=2, sensitivity=1.0),)),),
+)  # fmt: skip
+
+
+class Stored:
+    """Three records, of which an algorithm may take a part."""
+
+    def __init__(self, stop=3):
+        self.n = stop
+
+    def part(self, start, stop):
+        return Stored(stop)
+
+    def read(self, *, means_only=False):
+        return Sample(VALUES[:, : self.n], np.full((1, self.n), 1 / self.n))
+
+
+def answered(operator):
+    """(answer, what was released) of a null of an algorithm that releases the mean of two records, and returns it."""
+
+    class Told:
+        label = "toy/alg-1"
+
+        def execute(self, run, workload, data, start):
+            assert data.n == 3
+            mean = data.part(0, 2).read().values.mean(axis=1)
+            run.release("mean", mean)
+            return start + mean
+
+    every = nulls.of_algorithms([Told, Told])
+    assert len(every) == len(list(nulls.of_algorithm(Told)))
+    if operator:
+        {mutation.operator: mutation for mutation in every}[operator].apply()
+    square = SimpleNamespace(
+        project=lambda point: np.clip(point, -1.0, 1.0), constants=SimpleNamespace(diameter=lambda p: 4.0)
+    )
+    run = Run(PLAN, 1, np.random.default_rng(5))
+    answer = Told().execute(run, square, Stored(), np.array([[0.125, 0.0]]))
+    return answer.tolist(), [entry.core.tolist() for entry in run.transcript.entries]
+
+
+def test_a_null_algorithm_releases_what_the_real_one_does_and_answers_otherwise():
+    real, released = answered("")
+    assert real == [[0.5, 0.25]]
+    for operator, answer in {
+        "the start": [[0.125, 0.0]],
+        "a constant": [[1.0, 1.0]],
+        "the wrong end": [[-0.25, -0.25]],
+        "no data": [[0.125, 0.0]],
+    }.items():
+        assert answered(operator) == (answer, released), operator
+    drawn, seen = answered("a random point")
+    assert seen == released
+    assert drawn == answered("a random point")[0] != real
+    assert np.abs(drawn).max() <= 1
+
+
+def test_a_table_tells_what_became_of_which_mutants():
+    def trial(family, target, fate, paper="toy"):
+        return Trial(f"{target} {fate}", family, paper, target, "", "", fate)
+
+    table = Table()
+    tried = [trial("claim", "toy/thm-1", "measured"), trial("claim", "toy/thm-2", "survived")]
+    table.add([*tried, trial("code", "x", "measured", paper="")])
+    head, lines = rows(table.all())
+    assert head == ["paper", "family", "tried", "noticed", "measured", "survived"]
+    assert lines == [["shared", "code", "1", "100 %", "1", "0"], ["toy", "claim", "2", "50 %", "1", "1"]]
+    table.forget(claims={"toy/thm-1"}, checks=set())
+    assert rows(table.all())[1][1] == ["toy", "claim", "1", "100 %", "1"]
+    drawn = SampleOfMutants("toy", "code", 40, 1200, 1, "smoke")
+    assert str(drawn) == "40 of 1,200 code mutants, drawn with seed 1, at smoke size"
+    assert str(replace(drawn, seed=None)) == "all 1,200 code mutants, at smoke size"
 
 
 def test_a_family_that_there_is_not():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.machinery
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -14,7 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import mpmath
@@ -364,3 +365,9 @@ def test_a_record_names_its_commit_and_whether_files_were_changed_since(
     assert judge.commit(here) == f"{head}+"
     monkeypatch.setenv("PATH", str(tmp_path))
     assert judge.commit(here) == ""
+
+
+def test_a_package_is_missing_in_another_version_than_is_named() -> None:
+    here = importlib.metadata.version("numpy")
+    needs = ("numpy", "numpy==0.1", f"numpy=={here}", "no-such-package", "no-such-package==1.0")
+    assert judge.missing(SimpleNamespace(needs=needs)) == ["numpy==0.1", "no-such-package", "no-such-package==1.0"]

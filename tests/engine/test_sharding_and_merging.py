@@ -7,13 +7,14 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from dpcheck.engine import catalogue
+from dpcheck.engine import catalogue, merging
 from dpcheck.engine.run import CheckRunner
 from dpcheck.engine.sharding import deal
 from dpcheck.engine.store import Failure, Store, belong_together, committed
@@ -206,3 +207,27 @@ def test_the_same_bytes_from_three_machines(project: Make, tmp_path: Path) -> No
     run(root, tmp_path / "new.db")
     with Store(tmp_path / "new.db") as new, Store(tmp_path / "whole.db") as old:
         assert list(map(committed, new.records())) == list(map(committed, old.records()))
+
+
+class Damaged:
+    """Four rows, of which the scan of all shows one; the third cannot be read at all."""
+
+    def execute(self, sql: str, rowid: tuple[int, ...] = ()) -> Any:
+        if not rowid:
+            return self._scanned()
+        if rowid == (3,):
+            raise sqlite3.DatabaseError("database disk image is malformed")
+        row = (f"row {rowid[0]}",) if rowid[0] in (1, 2, 4) else None
+        return SimpleNamespace(fetchone=lambda: row)
+
+    def _scanned(self) -> Any:
+        yield (1, "row 1")
+        raise sqlite3.DatabaseError("database disk image is malformed")
+
+
+def test_rows_of_a_damaged_table_are_read_one_by_one() -> None:
+    lost: list[str] = []
+    found = list(merging._rows(Damaged(), "cells", "check_id", lost))  # type: ignore[arg-type]
+    assert found == [("row 1",), ("row 2",), ("row 4",)]
+    assert lost[0] == "cells:3"
+    assert len(lost) == 2  # and whatever came after the last that can be read
