@@ -14,6 +14,7 @@ from edits import edit
 
 from dpcheck import carried
 from dpcheck.engine import algorithms, catalogue, homes, layout, statements
+from dpcheck.engine.narrowing import narrowed
 from dpcheck.errors import CollectionError, InvalidInput, UnknownLabel
 from dpcheck.symbols import D, L, n
 
@@ -393,3 +394,19 @@ def test_measurements_are_held_against_the_bound_and_the_order_that_a_claim_has(
 def test_an_algorithm_has_the_readings_and_fields_that_it_says(label: str, fields: dict[str, int], says: str) -> None:
     with pytest.raises(InvalidInput, match=says):
         algorithms.algorithm(label, **fields)
+
+
+def test_a_catalogue_is_narrowed_to_some_of_its_papers(project: Make) -> None:
+    other = """
+        from dpcheck.claims import Paper
+        OTHER = Paper(key="other", title="Another", authors="B. Author", reference="Proc. 2025")
+        said = OTHER.claim("other/lem-1", "Lemma 1", "So it is.", kind="lemma")
+    """
+    found = catalogue.load(project({"bounds/other.py": other}))
+    assert narrowed(found, {"toy", "other", "more"}) is found
+    few = narrowed(found, {"toy"})
+    assert set(few.papers) == {"toy"}
+    assert set(few.claims) == set(found.claims) - {"other/lem-1"}
+    assert set(few.checks) == {id for id in found.checks if id.startswith("toy/")}
+    assert set(narrowed(found, {"other"}).claims) == {"other/lem-1"}
+    assert not narrowed(found, {"other"}).checks
