@@ -14,11 +14,14 @@ from dpcheck.engine import catalogue, fetching, hypotheses, layout, own, papers
 from dpcheck.engine.catalogue import Catalogue
 from dpcheck.engine.judge import RuleBroken, conclude
 from dpcheck.engine.mutate import choice
+from dpcheck.engine.mutate.mutation import Trial
+from dpcheck.engine.mutate.states import States
 from dpcheck.errors import UnknownLabel, WitnessRejected
 from dpcheck.isolation import Isolated
 from dpcheck.verdicts import Outcome, Verdict, Witness
 
 Make = Callable[..., Path]
+TARGETS = {"claim": "mine/thm-1", "null": "mine/alg-1"}
 BOUNDS = """
 from dpcheck.claims import Paper
 
@@ -147,6 +150,40 @@ class TestCollection:
             ("mine", "still.py"),
             ("mine", "_sums.py"),
         }
+
+    def test_what_is_mutated_of_it_and_by_which_checks(self, project: Make, mine: Path) -> None:
+        found = catalogue.load(project(), paths=[mine])
+        every = choice.mutations(found, ["mine/thm-1"], ["claim", "code", "null"])
+        nulls = [mutation for mutation in every if mutation.family == "null"]
+        assert {mutation.target for mutation in nulls} == {"mine/alg-1"}  # of which the statement speaks
+        assert choice.sample(every, 0, seed=3) == nulls
+        mixed = choice.shuffled(every, 3)
+        assert mixed == choice.shuffled(every, 3) != every
+        assert sorted(each.key for each in mixed) == sorted(each.key for each in every)
+        assert {check.id for check in choice.checks_for(found, ["mine/thm-1"])} == {"mine/thm-1::known"}
+        assert choice.checks_for(found, ()) == list(found.checks.values())
+        assert choice.folders(found) == [mine]
+        tried = [Trial("key", "null", "mine", "mine/alg-1", "the start", "", "survived")]
+        (sampled,) = choice.samples(every, tried, ["mine"], 3, "smoke")
+        assert (sampled.family, sampled.drawn, sampled.of, sampled.seed) == ("null", 1, len(nulls), None)
+        assert choice.mutations(found, ["mine/alg-1"], ["null"])
+        for name in ("mine/thm-9", "mine/thm-1@guess", "mime"):
+            with pytest.raises(UnknownLabel, match=name):
+                choice.mutations(found, [name])
+
+    def test_a_state_changes_with_what_is_mutated_and_with_nothing_else(self, project: Make, mine: Path) -> None:
+        def states() -> dict[str, str]:
+            now = States(catalogue.load(project(), paths=[mine]))
+            return {family: now.of(family, target) for family, target in TARGETS.items()}
+
+        before = states()
+        assert all(state.startswith("#") for state in before.values())
+        gone = States(catalogue.load(project(), paths=[mine]))
+        assert {gone.of("claim", "mine/thm-9"), gone.of("null", "mine/alg-9"), gone.of_check("mine/thm-9::x")} == {""}
+        assert {gone.of("seeded", "mine/thm-1"), gone.of("code", "no_such_module_here:f")} == {""}
+        write(mine, {"algorithms/still.py": ALGORITHM.replace("return start", "return 2 * start")})
+        after = states()
+        assert {family for family in TARGETS if before[family] != after[family]} == {"null"}
 
     def test_as_a_root(self, mine: Path) -> None:
         found = catalogue.load(mine, with_mutants=True)

@@ -30,11 +30,13 @@ def mutations(catalogue: Catalogue, wanted: Sequence[str], families: Sequence[Fa
     """Of papers, or of statements with all their readings and the modules of their algorithms; of all, for ().
 
     Raises:
-        UnknownLabel: neither a paper nor a statement has this name.
+        UnknownLabel: no paper, statement, reading, algorithm or seeded bug is named so.
     """
+    others = [*catalogue.algorithms, *(bug.label for bug in catalogue.seeded.values())] if wanted else []
     for name in wanted:
-        if name not in catalogue.papers and not catalogue.claims_of(name.partition("@")[0]):
-            raise UnknownLabel(name, [*catalogue.papers, *catalogue.claims])
+        labels = [*(claim.label for claim in catalogue.claims_of(name.partition("@")[0])), *others]
+        if name not in catalogue.papers and not any(named(label, [name]) for label in labels):
+            raise UnknownLabel(name, [*catalogue.papers, *catalogue.claims, *others])
     every: list[Mutation] = []
     if "claim" in families:
         arguments = Arguments(catalogue)
