@@ -22,6 +22,8 @@ from dpcheck.errors import DpcheckError, InvalidInput
 
 Make = Callable[..., Path]
 LOUD = """
+import os
+import time
 from dpcheck.checks import check
 from dpcheck.verdicts import holds
 
@@ -33,6 +35,14 @@ def loud(c):
 @check("toy/lem-2", kind="symbolic")
 def interrupts(c):
     raise KeyboardInterrupt
+
+@check("toy/lem-2", kind="symbolic")
+def hangs(c):
+    time.sleep(600)
+
+@check("toy/lem-2", kind="symbolic")
+def exits(c):
+    os._exit(7)
 
 @check("toy/lem-2", kind="symbolic")
 def greedy(c):
@@ -104,6 +114,15 @@ def test_the_keyboard_is_the_user_s_in_the_process_of_the_command(tasks: dict[st
 def test_workers_say_what_they_cannot_be(number: int, options: dict[str, float], says: str) -> None:
     with pytest.raises(InvalidInput, match=says):
         Workers(number, **options)  # type: ignore[arg-type]
+
+
+def test_a_cell_that_hangs_or_ends_its_process_is_an_error_of_it_alone(tasks: dict[str, CellTask]) -> None:
+    (late,) = Workers(1, seconds=0.5).computed(iter([tasks["hangs"]]))
+    assert late.message.startswith("took more than 0.5 s and was stopped; give more by --timeout")
+    gone, told = Workers(1).computed(iter([tasks["exits"], tasks["loud"]]))
+    assert gone.message.startswith("ended the process that computed it: exit code 7; the other cells go on")
+    assert (gone.task, gone.measured) == (tasks["exits"], None)
+    assert "so it is" in str(told.measured)
 
 
 def test_a_process_that_does_not_start_names_the_way_without_one(
