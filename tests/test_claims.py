@@ -69,7 +69,9 @@ def test_a_claim_that_is_stated_wrongly_is_named(label, fields, says):
 
 
 def test_a_reading_keeps_the_label_of_its_statement():
-    assert FREE.as_read("toy/thm-1@corrected", "Theorem 1", "…").order == FREE.order
+    read = FREE.as_read("toy/thm-1@corrected", "Theorem 1", "…")
+    assert (read.order, read.reading, read.statement_label) == (FREE.order, "corrected", "toy/thm-1")
+    assert (FREE.reading, FREE.statement_label) == ("as-printed", "toy/thm-1")
     with pytest.raises(CollectionError, match="toy/thm-2@corrected is no reading of toy/thm-1"):
         FREE.as_read("toy/thm-2@corrected", "Theorem 2", "…")
 
