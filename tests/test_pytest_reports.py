@@ -228,6 +228,22 @@ def test_checks_that_cannot_be_collected_or_raise_fail(pytester):
         ran.stdout.fnmatch_lines([f"*{said.replace('[', '[[]')}*"])
 
 
+def test_a_place_where_no_results_can_be_written_is_told_before_a_test_runs(pytester):
+    pytester.makepyfile(test_mine=MECHANISM + "\ndef test_runs():\n    open('ran', 'w').close()\n")
+    pytester.mkdir("folder")
+    pytester.makefile(".txt", file="in the way")
+    for place, says in (
+        ("folder", "--dpcheck-json folder is a folder; name a file"),
+        ("file.txt/audits.json", "cannot write --dpcheck-json file.txt/audits.json: *"),
+    ):
+        ran = pytester.runpytest_inprocess(f"--dpcheck-json={place}")
+        assert ran.ret == pytest.ExitCode.USAGE_ERROR
+        ran.stderr.fnmatch_lines([f"ERROR: dpcheck: {says}"])
+    assert not (pytester.path / "ran").exists()
+    assert pytester.runpytest_inprocess("--dpcheck-json=new/folder/audits.json").ret == 0
+    assert (pytester.path / "new" / "folder" / "audits.json").is_file()
+
+
 def test_schema_is_shown(pytester):
     ran = pytester.runpytest_inprocess("--dpcheck-schema")
     assert ran.ret == 0

@@ -16,6 +16,7 @@ import click
 
 from dpcheck.cli.common import (
     Exit,
+    WholeNumber,
     also_option,
     catalogue_of,
     complain,
@@ -23,6 +24,7 @@ from dpcheck.cli.common import (
     echo_json,
     finish,
     json_option,
+    kept_witness,
     leave,
     root_option,
     shown,
@@ -53,6 +55,7 @@ SCORES = ("auto", "identity", "projection", "cells", "classifier")
 STORE = Path(".dpcheck") / "store.db"
 SLOW_CHUNK = 1024
 """Runs of a slow mechanism after which an anytime audit looks whether it should stop, and may keep where it is."""
+MORE_ROWS = "record more runs than these; `dpcheck plan-audit` says how many"
 
 
 @click.command("audit")
@@ -67,10 +70,14 @@ SLOW_CHUNK = 1024
     show_default=True,
     help="fixed: one look at --trials, the tightest bound. anytime: stop whenever (Ctrl-C), --resume tomorrow.",
 )
-@click.option("--trials", type=int, default=100_000, show_default=True, help="Runs on each of the two inputs.")
+@click.option(
+    "--trials", type=WholeNumber(), default=100_000, show_default=True, help="Runs on each of the two inputs."
+)
 @click.option("--until", type=click.Choice(["refuted"]), help="Stop an anytime audit as soon as the claim is refuted.")
 @click.option(
-    "--max-samples", type=int, help="Runs of an anytime audit, both inputs together.  [default: twice --trials]"
+    "--max-samples",
+    type=WholeNumber(),
+    help="Runs of an anytime audit, both inputs together.  [default: twice --trials]",
 )
 @click.option("--resume", is_flag=True, help="Go on with the stored anytime audit of the same mechanism and pair.")
 @click.option("--store", metavar="FILE", help=f"Where anytime audits are kept.  [default: {STORE}]")
@@ -155,7 +162,7 @@ def audit_command(
         with in_options():
             result = samples_of(outputs, mechanism, claim, halts=halts, among=among, ordered=not unordered, **options)
         recorded = functools.partial(script_of_outputs, files=(outputs, *mechanism), ordered=not unordered)
-        _finish(result, kept, must_detect, as_json, script, recorded)
+        _finish(result, kept, must_detect, as_json, script, recorded, more=MORE_ROWS)
         return
     reference, pair = pair_of(mechanism, data, neighbour)
     if keep is None and among > 1:
@@ -230,6 +237,7 @@ def _finish(
     script: str | None,
     write: Callable[[str, AuditResult], None],
     shrunk: Shrunk | None = None,
+    more: str = "",
 ) -> None:
     """Shows the result, writes the script where one is wanted, and ends with the exit code of the result."""
     _show(result, store, as_json, shrunk)
@@ -239,7 +247,8 @@ def _finish(
         leave(Exit.UNEXPECTED)
     if lacks := result.lacks(must_detect):
         said = f"this audit could not have refuted a true ε of {must_detect:g}"
-        complain(said if result.dependence else f"{said}; {worded(lacks)}")
+        advice = more if more and lacks.startswith("take more") else worded(lacks)
+        complain(said if result.dependence else f"{said}; {advice}")
         leave(Exit.UNDECIDED)
     if result.outcome.value == "undecided":
         leave(Exit.UNDECIDED)
@@ -248,18 +257,18 @@ def _finish(
 def _show(result: AuditResult, store: Path, as_json: bool, shrunk: Shrunk | None) -> None:
     """The result, with its witness saved beside the store."""
     witness = result.witness
-    saved = None if witness is None else witness.save(witness_path(store, witness))
+    path = None if witness is None else kept_witness(witness, witness_path(store, witness))
     if as_json:
         kept = None if result.mode == "fixed" else str(store)
-        told = {**result.to_dict(), "witness": None if saved is None else str(saved), "store": kept}
+        told = {**result.to_dict(), "witness": None if path is None else str(path), "store": kept}
         echo_json(told if shrunk is None else {**told, "shrunk": shrunk.to_dict()})
         return
     click.echo(worded(str(result)))
     if result.mode == "anytime":
         more = "the same command with --resume; beyond the runs that it asked for, with a larger --max-samples, too"
         click.echo(f"  {'go on':<12} {more}; kept in {shown(store)}")
-    if saved is not None:
-        click.echo(f"  {'reproduce':<12} dpcheck verify {saved}")
+    if path is not None:
+        click.echo(f"  {'reproduce':<12} dpcheck verify {path}")
     if shrunk is not None:
         click.echo(str(shrunk))
 

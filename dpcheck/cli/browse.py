@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
 from collections import Counter
 from collections.abc import Mapping
@@ -21,6 +22,7 @@ from dpcheck.cli.common import (
     index_of,
     json_option,
     kinds_of_refutation,
+    lazily,
     results_of,
     root_option,
     shown,
@@ -191,7 +193,8 @@ def show_command(label: str, root: str | None, also: tuple[str, ...], store: str
         if "@" in label or not readings:
             from dpcheck.engine.index import algorithms
 
-            raise UnknownLabel(label, [*catalogue.claims, *algorithms()])
+            _of_no_statement(label, root, also)
+            raise UnknownLabel(label, dict.fromkeys([*catalogue.claims, *algorithms()]))
         claim = readings[0]
     results = results_of(
         catalogue,
@@ -204,6 +207,21 @@ def show_command(label: str, root: str | None, also: tuple[str, ...], store: str
         for line in _screen(catalogue, claim, results, errors_of(catalogue, store, results)):
             click.echo(line)
     finish(catalogue)
+
+
+def _of_no_statement(label: str, root: str | None, also: tuple[str, ...]) -> None:
+    """Raises `InvalidInput` that names the command for what has a name and no statement: a paper, or an algorithm."""
+    typed = "".join(f" --also {shlex.quote(path)}" for path in also)
+    if "/" not in label and label in index_of(root, also).papers:
+        raise InvalidInput(f"{label} is a paper: `dpcheck list --paper {label}{typed}` shows its statements")
+    from dpcheck.engine import algorithms
+
+    lazily(root, also)
+    if label in algorithms.algorithms():
+        raise InvalidInput(
+            f"{label} is an algorithm, of which nothing is stated: `dpcheck plan {label} --n 1000 --epsilon 1{typed}` "
+            "shows its schedule"
+        )
 
 
 def _rerun(catalogue: Index, claim: ClaimCard) -> str:

@@ -151,10 +151,33 @@ def complain(text: str) -> None:
 # -- options ---------------------------------------------------------------------------------------------------------
 
 
+class WholeNumber(click.ParamType):  # type: ignore[type-arg]
+    """A whole number, also as 1e5."""
+
+    name = "integer"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            number = float(value)
+            if number != int(number):
+                raise ValueError(value)
+        except (ValueError, OverflowError):
+            self.fail(f"{value!r} is not a whole number", param, ctx)
+        return int(number) if "e" in str(value).lower() else int(value)
+
+
 def root_option(command: F) -> F:
     return click.option(
         "--root", metavar="DIR", help="Folder with the content; default: the nearest parent that has it."
     )(command)
+
+
+def _existing(context: click.Context, parameter: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Paths that are there: one that is not would be passed over in silence."""
+    for path in paths:
+        if not Path(path).exists():
+            raise click.BadParameter(f"there is no file or folder {path!r}")
+    return paths
 
 
 def also_option(command: F) -> F:
@@ -162,6 +185,7 @@ def also_option(command: F) -> F:
         "--also",
         multiple=True,
         metavar="PATH",
+        callback=_existing,
         help="Your own paper's folder, or other files and folders, besides the root's.",
     )(command)
 
@@ -284,6 +308,17 @@ def errors_of(catalogue: Shelves[Any, Any], store: str | None, results: Mapping[
 def witness_path(store: Path, witness: Witness) -> Path:
     """Where a run leaves the witness of a refutation: beside its store."""
     return store.parent / f"witness-{witness.digest[:8]}.json"
+
+
+def kept_witness(witness: Witness, path: Path) -> Path | None:
+    """Where the witness is now; None, and why, where it cannot be written: the verdict is told all the same."""
+    try:
+        return witness.save(path)
+    except OSError as error:
+        complain(
+            f"no witness is kept: cannot write {shown(path)}: {error.strerror}; work in a folder that can be written"
+        )
+        return None
 
 
 def shown(path: Path) -> str:

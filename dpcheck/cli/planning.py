@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +14,7 @@ import click
 from dpcheck.cli import completion
 from dpcheck.cli.common import (
     Exit,
+    WholeNumber,
     also_option,
     complain,
     complain_of,
@@ -23,7 +25,7 @@ from dpcheck.cli.common import (
     root_option,
     table,
 )
-from dpcheck.errors import DpcheckError, Infeasible
+from dpcheck.errors import DpcheckError, Infeasible, InvalidInput
 
 if TYPE_CHECKING:
     from dpcheck.claims import Claim
@@ -38,21 +40,6 @@ SCHEMA = 2
 Readings = Sequence[tuple[str, "Guarantee"]]
 ROWS = 24
 """Most lines of a table."""
-
-
-class WholeNumber(click.ParamType):  # type: ignore[type-arg]
-    """A whole number, also as 1e5."""
-
-    name = "integer"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        try:
-            number = float(value)
-            if number != int(number):
-                raise ValueError(value)
-        except (ValueError, OverflowError):
-            self.fail(f"{value!r} is not a whole number", param, ctx)
-        return int(number) if "e" in str(value).lower() else int(value)
 
 
 SETTING = (
@@ -157,7 +144,8 @@ def plan_command(
     fields = dict(planning.parse(text) for text in settings)
     catalogue = opened(root, also)  # without which an algorithm of one's own is not known
     try:
-        names = planning.speaking_of(algorithm, setting, fields)
+        with _of_its_own(algorithm):
+            names = planning.speaking_of(algorithm, setting, fields)
         planned = planning.plan(algorithm, setting, fields, claims_of(catalogue, names))
     except Infeasible as error:
         _infeasible(error, algorithm, setting, catalogue, as_json)
@@ -169,6 +157,24 @@ def plan_command(
         _screen(planned, setting, readings)
     if not planned.privacy.stands:
         leave(Exit.NO_GUARANTEE)
+
+
+@contextlib.contextmanager
+def _of_its_own(algorithm: str) -> Iterator[None]:
+    """What the code of a user's own algorithm raises is no bug of dpcheck."""
+    try:
+        yield
+    except DpcheckError:
+        raise
+    except Exception as error:
+        from dpcheck.auditing.runner import raised_at
+
+        if place := raised_at(error):
+            raise InvalidInput(
+                f"the schedule of {algorithm} raised {type(error).__name__}: {error} ({place}); "
+                "where it cannot be run, let it raise InvalidInput"
+            ) from error
+        raise
 
 
 def _pairs(option: str, texts: Sequence[str]) -> dict[str, float]:
@@ -193,7 +199,7 @@ def opened(root: str | None, also: Sequence[str] = ()) -> Catalogue | None:
     try:
         return lazily(root, also)
     except DpcheckError as error:
-        if root is not None:
+        if root is not None or also:
             raise
         complain(f"no risk bounds: {error}")
         return None

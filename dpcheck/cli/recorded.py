@@ -35,6 +35,8 @@ OF_RUNS = (
     "resume",
     "keep",
     "workers",
+    "shrunk",
+    "fixed_size",
 )
 """Options that say how a mechanism is run: recorded outputs have been."""
 OF_SCORES = ("halts", "score", "among", "unordered", "must_detect", "script")
@@ -148,7 +150,9 @@ def pair_of(mechanism: tuple[str, ...], data: str | None, neighbour: str | None)
     """The one mechanism that was named, and the two inputs."""
     _refuse(OF_ROWS, "needs --outputs")
     if len(mechanism) != 1:
-        raise click.UsageError(f"name one mechanism as FILE:MECHANISM, or files by --outputs; got {len(mechanism)}")
+        known = {option.name for option in click.get_current_context().command.params}
+        instead = ", or files by --outputs" if "outputs" in known else ""
+        raise click.UsageError(f"name one mechanism as FILE:MECHANISM{instead}; got {len(mechanism)}")
     for option, path in (("--data", data), ("--neighbour", neighbour)):
         if path is None:
             raise click.UsageError(f"Missing option '{option}'.")
@@ -292,8 +296,12 @@ def plan_audit_command(
     """
     claim: Any = claim_of(epsilon, delta, alpha, rho, mu, curve)
     from dpcheck.auditing.mechanisms import vectorize
+    from dpcheck.privacy import ApproxDP
     from dpcheck.recorded.planning import plan_audit
 
+    if not isinstance(claim, ApproxDP):
+        point = f"--epsilon {claim.epsilon_at(1e-5):.4g} at --delta 1e-5"
+        raise click.UsageError(f"a plan is for one point of the claim: {claim} allows {point}")
     pilot = None
     if mechanism or data or neighbour:
         reference, pair = pair_of(mechanism, data, neighbour)

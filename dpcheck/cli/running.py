@@ -259,7 +259,7 @@ def _summary(result: RunResult, seed: int, store: Path, catalogue: Catalogue) ->
         verdict = "every verdict as expected" if result.records else "no verdict yet"
     also = "".join(f" --also {typed(path)}" for path in catalogue.besides)
     keys = dict.fromkeys(record.label.partition("/")[0] for record in result.records)
-    mine = set().union(*catalogue.own.folders.values()) if not catalogue.layout.papers else set()
+    mine = set() if catalogue.layout.papers else _own_papers(catalogue)
     only = "".join(f" --only {key}" for key in keys) if keys and keys.keys() <= mine else ""
     follow = f"dpcheck report{only}{catalogue.layout.reached}{also}"
     if result.waiting:
@@ -270,6 +270,16 @@ def _summary(result: RunResult, seed: int, store: Path, catalogue: Catalogue) ->
         label = first.partition("::")[0]
         follow = f"dpcheck show {label}{catalogue.reached(label)}"
     click.echo(f"  {verdict} · store {shown(store.resolve())} · next: {follow}")
+
+
+def _own_papers(catalogue: Catalogue) -> set[str]:
+    """The keys of papers of one's own: those in folders of theirs, and of statements in files named by --also."""
+    keys: set[str] = set().union(*catalogue.own.folders.values())
+    for label in catalogue.claims:
+        place = catalogue.root / catalogue.home(label).path
+        if any(place.is_relative_to(path) for path in catalogue.besides):
+            keys.add(label.partition("/")[0])
+    return keys
 
 
 def _as_dict(result: RunResult, size: str, seed: int, code: Exit) -> dict[str, Any]:

@@ -47,6 +47,8 @@ def pytest_configure(config: pytest.Config) -> None:
         for name in ("seed", "trials", "failure_probability", "must_detect")
         if (value := config.getoption(f"dpcheck_{name}")) is not None
     }
+    if path := config.getoption("dpcheck_json"):
+        reporting.check_path(path)
     name = config.getoption("dpcheck_profile") or profiles.loaded()
     try:
         profile = profiles.derived(name, **given)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from dpcheck import __version__
 
@@ -113,6 +116,19 @@ def document(plugin: Plugin) -> dict[str, Any]:
         },
         "audits": rows,
     }
+
+
+def check_path(path: str) -> None:
+    """Makes the folder of the file. Raises `pytest.UsageError` where no file can be written, before a test runs."""
+    file = Path(path)
+    if file.is_dir():
+        raise pytest.UsageError(f"dpcheck: --dpcheck-json {path} is a folder; name a file")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise pytest.UsageError(f"dpcheck: cannot write --dpcheck-json {path}: {error.strerror}") from error
+    if not os.access(file if file.exists() else file.parent, os.W_OK):
+        raise pytest.UsageError(f"dpcheck: cannot write --dpcheck-json {path}: Permission denied")
 
 
 def write(path: str, plugin: Plugin) -> None:

@@ -206,7 +206,10 @@ def _parquet(path: Path, *, both: bool) -> list[Any]:
     columns = {name: table.column(name).to_pylist() for name in table.column_names}
     sides = columns.pop("input", None) if both else None
     if not columns or (both and sides is None):
-        raise InvalidInput(f"{shown(path)} needs a column of outputs" + (" and a column `input`" if both else ""))
+        raise InvalidInput(
+            f"{shown(path)} needs a column of outputs"
+            + (" and a column `input`, which says data or neighbour; or give a file of each" if both else "")
+        )
     outputs = [list(row) if len(row) > 1 else row[0] for row in zip(*columns.values(), strict=True)]
     return outputs if sides is None else [{"input": s, "output": o} for s, o in zip(sides, outputs, strict=True)]
 

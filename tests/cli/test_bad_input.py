@@ -97,6 +97,13 @@ OWN = [
     ),
     (("audit", "--outputs", "scores.npz", "--epsilon", "1"), "of one training run: --one-run judges them"),
     (("audit", "--outputs", "scores.jsonl", "--epsilon", "1"), "of one training run: --one-run judges them"),
+    (("plan-audit", *FILES, "--epsilon", "1", "--must-detect", "2"), "name one mechanism as FILE:MECHANISM; got 0"),
+    (("plan-audit", "--mu", "0.5", "--must-detect", "3"), "0.5-GDP allows --epsilon 1.993 at --delta 1e-5"),
+    (("plan", "my/alg-1", "--n", "9", "--epsilon", "1", "--also", "nosuch"), "there is no file or folder 'nosuch'"),
+    (
+        ("compare-bounds", "--n", "9", "--d", "1", "--epsilon", "1", "--also", "x.txt"),
+        "x.txt is no Python file",
+    ),
     (("run", "x.md"), "there is no file 'x.md'; `dpcheck run` takes Python files"),
     (("new", "class"), "'class' is a word of Python"),
     (("new", "numpy"), "'numpy' is a module that is installed here"),

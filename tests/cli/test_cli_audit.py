@@ -79,6 +79,19 @@ def test_a_leak_its_witness_and_its_verification(here: Path, cli: Cli, extra: tu
     assert json.loads(cli("verify", str(witness), "--json", code=1).stdout)["witnesses"][0]["verified"] is False
 
 
+@pytest.mark.parametrize("extra", [(), ("--json",)])
+def test_a_leak_is_told_where_no_witness_can_be_kept(here: Path, cli: Cli, extra: tuple[str, ...]) -> None:
+    (here / ".dpcheck").write_text("in the way")
+    result = cli("audit", "mech.py:leaky", *PAIR, "--trials", "2e3", *extra, code=1)
+    assert "no witness is kept: cannot write .dpcheck/witness-" in result.stderr
+    if extra:
+        told = json.loads(result.stdout)
+        assert (told["outcome"], told["witness"]) == ("refuted", None)
+    else:
+        assert result.stdout.startswith("REFUTED")
+        assert "reproduce" not in result.stdout
+
+
 def test_per_call_and_json(here: Path, cli: Cli) -> None:
     arguments = ("audit", "mech.py:leaky_once", *PAIR, "--per-call", "--trials", "2000", "--json")
     found = json.loads(cli(*arguments, code=1).stdout)

@@ -45,6 +45,21 @@ class TestNew:
         assert shlex.quote(str(noisy)) in rerun
         assert "within_the_bound" in typed(cli, rerun.replace("standard", "smoke")).stdout
 
+    def test_a_label_of_no_statement_names_the_command_for_it(self, cli: Cli, noisy: Path) -> None:
+        for label, command in (("noisy", "list"), ("noisy/alg-1", "plan")):
+            told = cli("show", label, "--also", str(noisy), code=2).stderr
+            named = re.search(r"`(dpcheck .*?)`", " ".join(told.split()))
+            assert named is not None
+            assert named[1].startswith(f"dpcheck {command} ")
+            typed(cli, named[1])
+
+    def test_what_its_schedule_raises_is_no_bug_of_dpcheck(self, cli: Cli, noisy: Path) -> None:
+        code = noisy / "noisy" / "algorithms" / "noisy.py"
+        code.write_text(code.read_text().replace("sensitivity = ", "sensitivity = 0 * (1 / 0) + ", 1))
+        told = cli("plan", "noisy/alg-1", "--n", "9", "--epsilon", "1", "--also", str(noisy), code=2).stderr
+        assert "the schedule of noisy/alg-1 raised ZeroDivisionError: " in told
+        assert "(noisy.py:" in told
+
     def test_every_command_knows_it(self, cli: Cli, noisy: Path) -> None:
         also = ("--also", str(noisy))
         size = ("--n", "100", "--epsilon", "1", "--D", "2")

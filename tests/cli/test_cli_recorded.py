@@ -71,6 +71,12 @@ def test_a_run_is_kept_and_judged_again(here: Path, cli: Cli) -> None:
     assert json.loads(split)["failure_probability"] == 0.05 / 4
 
 
+def test_what_rows_lack_are_more_rows(here: Path, cli: Cli) -> None:
+    told = cli("audit", "--outputs", "both.npz", "--epsilon", "3", "--must-detect", "3.01", code=4).stderr
+    assert "record more runs than these; `dpcheck plan-audit` says how many" in told
+    assert "--trials" not in told
+
+
 def test_words_are_kept_as_lines(here: Path, cli: Cli) -> None:
     run = ("audit", "mech.py:once", *PAIR, "--per-call", "--trials", "300", "--keep")
     assert "not kept: kept.npz holds arrays of numbers or words only" in cli(*run, "kept.npz", code=0).stderr
@@ -114,6 +120,7 @@ def test_a_plan(here: Path, cli: Cli) -> None:
         (("--outputs", "both.npz", *PAIR), "--data does not go with --outputs"),
         (("--outputs", "both.npz", "--epsilon", "1", "--trials", "100"), "--trials does not go with --outputs"),
         (("--outputs", "both.npz", "--epsilon", "1", "--keep", "k.npz"), "--keep does not go with --outputs"),
+        (("--outputs", "both.npz", "--epsilon", "1", "--shrink"), "--shrink does not go with --outputs"),
         (("--outputs", "both.npz", "--epsilon", "1", "--guesses", "9"), "--guesses does not go with --outputs"),
         (("--outputs", "x.npy", "--epsilon", "1"), "x.npy holds one array; give two .npy files"),
         (("--outputs", "x.npy", "x.npy", "--epsilon", "1"), "x and y hold the same outputs row for row"),
