@@ -6,6 +6,7 @@ import shlex
 import textwrap
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from dpcheck.engine.homes import Needed
     from dpcheck.engine.index import Index
     from dpcheck.engine.store import Failure
+    from dpcheck.verdicts import Witness
 
 OUTCOMES = ("refuted", "differs", "undecided", "consistent", "holds", "skipped", "not run", "unchecked")
 """Of a claim, the most telling first."""
@@ -186,7 +188,11 @@ def show_command(label: str, root: str | None, also: tuple[str, ...], store: str
     label = label.partition("::")[0]
     if not label.strip():
         raise click.BadParameter("got an empty label; `dpcheck list` shows every label", param_hint="LABEL")
-    catalogue = index_of(root, also, label=label)
+    try:
+        catalogue = index_of(root, also, label=label)
+    except UnknownLabel:
+        _of_no_statement(label, root, also)
+        raise
     claim = catalogue.claims.get(label)
     if claim is None:
         readings = catalogue.readings(label)
@@ -370,12 +376,24 @@ def _verdicts(catalogue: Index, claim: ClaimCard, results: Mapping[str, Chosen])
             )
         )
         if verdict.witness is not None:
-            witness, path = verdict.witness, witness_path(catalogue.layout.store, verdict.witness)
-            where = f"; dpcheck verify {shown(path)}{catalogue.reached(claim.label)}" if path.is_file() else ""
-            pairs.append(("witness", f"claimed {witness.claimed}, found {witness.found} ({witness.kind}){where}"))
+            witness, path = verdict.witness, _witness_file(catalogue, check, verdict.witness)
+            pairs.append(("witness", f"claimed {witness.claimed}, found {witness.found} ({witness.kind})"))
+            if path is not None:
+                pairs.append(("verify", f"dpcheck verify {shown(path)}{catalogue.reached(claim.label)}"))
     if claim.label in catalogue.unchecked:
         pairs.append(("unchecked", catalogue.unchecked[claim.label]))
     return pairs or [("checked", "by nothing here")]
+
+
+def _witness_file(catalogue: Index, check: CheckCard, witness: Witness) -> Path | None:
+    """Where the witness of a verdict is kept: beside the store that has the run, or committed with the report."""
+    ran = witness_path(catalogue.layout.store, witness)
+    paper, name = check.label.partition("/")[0], check.id.partition("::")[2]
+    written = [path for path in catalogue.layout.witnesses if path.match(f"{paper}/*-{name}.json")]
+    for path in (ran, *written):
+        if path.is_file() and f'"{witness.digest}"' in path.read_text(encoding="utf-8"):
+            return path
+    return None
 
 
 LINES = 8

@@ -93,6 +93,10 @@ def _wanted(names: tuple[str, ...], catalogue: Catalogue) -> list[str]:
                 'dpcheck/certificates/problems.py and named in statements.py, as CONTRIBUTING.md says under "Certify a '
                 'statement"; what needs no solver is a derivation, which `dpcheck run` executes'
             )
+        if not of_paper and name not in CERTIFIED and name in catalogue.claims:
+            others = sorted(label for label in CERTIFIED if label.partition("@")[0] == name.partition("@")[0])
+            instead = f"{', '.join(others)} can be certified" if others else "`dpcheck run` runs its checks"
+            raise InvalidInput(f"no run of {name} is written down to be certified; {instead}")
         if not of_paper:
             instances(name)
         wanted += of_paper or [name]

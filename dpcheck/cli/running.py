@@ -269,6 +269,8 @@ def _summary(result: RunResult, seed: int, store: Path, catalogue: Catalogue) ->
         first = result.failures[0].key.check if result.failures else result.unexpected[0].check
         label = first.partition("::")[0]
         follow = f"dpcheck show {label}{catalogue.reached(label)}"
+    if store.resolve() != catalogue.layout.store.resolve():
+        follow += f" --store {typed(store)}"
     click.echo(f"  {verdict} · store {shown(store.resolve())} · next: {follow}")
 
 

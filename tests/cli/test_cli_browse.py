@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import checkout
 import pytest
 from click.shell_completion import ShellComplete
 
@@ -85,6 +87,14 @@ def test_show_json(root: Path, cli: Cli) -> None:
     assert shown["homes"][-1] == {"kind": "audit", "path": "audits/toy.py", "line": 15}
 
 
+def test_show_names_the_committed_witness(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(checkout.ROOT)
+    said = cli("show", "pure_heavy_tails/prop-c-3").stdout
+    command = re.search(r"^  verify +dpcheck (verify \S+\.json)$", said, re.M)
+    assert command is not None
+    assert "pure_heavy_tails/prop-c-3 is violated" in cli(*command[1].split()).stdout
+
+
 def test_show_grade_remark_unchecked(project: Callable[..., Path], cli: Cli) -> None:
     more = """
         from .toy import TOY
@@ -103,7 +113,7 @@ def test_show_grade_remark_unchecked(project: Callable[..., Path], cli: Cli) -> 
         assert part in text
 
 
-@pytest.mark.parametrize("label", ["toy/thm-3", "toy/thm-1@derived", "toy"])
+@pytest.mark.parametrize("label", ["toy/thm-3", "toy/thm-1@derived", "nosuch"])
 def test_unknown_labels(root: Path, cli: Cli, label: str) -> None:
     result = cli("show", label, code=2)
     assert result.stdout == ""

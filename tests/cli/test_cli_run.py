@@ -134,10 +134,12 @@ def test_a_folder_of_ones_own(root: Path, cli: Cli, tmp_path: Path) -> None:
     assert "toy/lem-2::sampled" not in result.stdout
     assert result.stdout.endswith(f"next: dpcheck report --also {tmp_path / 'mine'}\n")
     paper = "from dpcheck.claims import Paper\nPAPER = Paper(key='alone', title='t', authors='a', reference='r')\n"
-    paper += "PAPER.claim('alone/lem-2', 'Lemma 2', 'It is fine.', kind='lemma')\n"
+    paper += "fine = PAPER.claim('alone/lem-2', 'Lemma 2', 'It is fine.', kind='lemma')\n"
     (tmp_path / "alone.py").write_text(paper + text.replace("toy/", "alone/"))
     said = cli("run", str(tmp_path / "alone.py")).stdout
     assert said.endswith(f"next: dpcheck report --only alone --also {tmp_path / 'alone.py'}\n")
+    said = cli("run", "toy/thm-1", "--store", "other.db").stdout
+    assert said.endswith("next: dpcheck report --store other.db\n")
     assert "holds 1 · not run 1" not in cli("list").stdout
     assert "holds 1 · not run 1" in cli("list", "--also", str(tmp_path / "mine")).stdout
 
