@@ -128,6 +128,9 @@ def mutate_command(
             raise InvalidInput("--rates goes with --save, which writes them, or --changed, which compares")
         kinds = choice.checked_families(("claim",) if resolution else families)
         known = _rates(rates) if changed or (rates and Path(rates).exists()) else {}
+        for name in what:
+            if not (name in catalogue.papers or name in catalogue.algorithms or catalogue.readings(name)):
+                raise UnknownLabel(name, [*catalogue.papers, *catalogue.claims])
         every = choice.mutations(catalogue, what, kinds)
         for fault in Arguments(catalogue).stale() if "claim" in kinds else ():
             complain(fault)
@@ -326,6 +329,8 @@ def _print(trials: list[Trial]) -> None:
     for trial in left[:SHOWN]:
         place = " ".join(filter(None, (trial.where, _plain_name(trial.target))))
         click.echo(f"{trial.fate:<9} {place}  {trial.operator}: {trial.said}")
+        if trial.fate == "crashed":
+            click.echo(f"{'':<9} {trial.by}: {trial.reason}")
     if len(left) > SHOWN:
         click.echo(f"and {len(left) - SHOWN:,} more; --json has all of them")
     blind = [(check, trial) for trial in trials for check in trial.blind]

@@ -60,6 +60,14 @@ class TestNew:
         assert "the schedule of noisy/alg-1 raised ZeroDivisionError: " in told
         assert "(noisy.py:" in told
 
+    def test_mutants_say_which_label_is_unknown_and_what_crashed(self, cli: Cli, noisy: Path) -> None:
+        mutate = ("mutate", "--family", "seeded", "--also", str(noisy))
+        assert "unknown label 'noisy/thm-9'" in cli(*mutate, "noisy/thm-9", code=2).stderr
+        bugs = noisy / "noisy" / "audits" / "mutants.py"
+        bugs.write_text(bugs.read_text().replace("law.scale", "law.width"))
+        said = cli(*mutate, "noisy").stdout
+        assert re.search(r"^crashed .*\n +noisy/thm-\S+: AttributeError: .* no attribute 'width'$", said, re.M)
+
     def test_every_command_knows_it(self, cli: Cli, noisy: Path) -> None:
         also = ("--also", str(noisy))
         size = ("--n", "100", "--epsilon", "1", "--D", "2")
