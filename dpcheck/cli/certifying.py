@@ -45,7 +45,7 @@ def certify_command(
     dpcheck/certificates/checker.py FILE` needs neither dpcheck nor any other package. Without labels all that can be
     certified are. What is stored stays where it still proves its statement and what was found shows no more: a solver
     finds other digits on another machine. The ratio is the exact worst case over the printed bound; above 1 the bound
-    is refuted. Seconds are of CPU, kept in times.json beside the certificates.
+    is refuted. Seconds are of CPU, kept in times.json beside the certificates that were written anew.
     """
     catalogue = lazily(root, also)
     usual = catalogue.layout.certificates if stored else catalogue.layout.home / "reports"
@@ -121,10 +121,11 @@ def _found(label: str, catalogue: Catalogue, folder: Path) -> list[dict[str, Any
         seconds.append(time.process_time() - start)
         documents.append(certificates.better(document, earlier.get(instance.name)))
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(certificates.written(label, documents), encoding="utf-8")
-    _keep_times(
-        folder, label, {one["instance"]: round(spent, 2) for one, spent in zip(documents, seconds, strict=True)}
-    )
+    text = certificates.written(label, documents)
+    if not path.is_file() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+        spent = {one["instance"]: round(took, 2) for one, took in zip(documents, seconds, strict=True)}
+        _keep_times(folder, label, spent)
     shown = certificates.verify(certificates.load(path), claim)
     return [_row(one, spent) for one, spent in zip(shown, seconds, strict=True)]
 

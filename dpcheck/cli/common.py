@@ -151,6 +151,10 @@ def complain(text: str) -> None:
 # -- options ---------------------------------------------------------------------------------------------------------
 
 
+LARGEST = 1e100
+"""Above it, formulas leave the range of floating-point numbers."""
+
+
 class WholeNumber(click.ParamType):  # type: ignore[type-arg]
     """A whole number, also as 1e5."""
 
@@ -161,6 +165,8 @@ class WholeNumber(click.ParamType):  # type: ignore[type-arg]
             number = float(value)
             if number != int(number):
                 raise ValueError(value)
+            if abs(number) > LARGEST:
+                self.fail(f"{value} is beyond {LARGEST:g}, the largest number that is planned for", param, ctx)
         except (ValueError, OverflowError):
             self.fail(f"{value!r} is not a whole number", param, ctx)
         return int(number) if "e" in str(value).lower() else int(value)

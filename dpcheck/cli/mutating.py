@@ -128,9 +128,6 @@ def mutate_command(
             raise InvalidInput("--rates goes with --save, which writes them, or --changed, which compares")
         kinds = choice.checked_families(("claim",) if resolution else families)
         known = _rates(rates) if changed or (rates and Path(rates).exists()) else {}
-        for name in what:
-            if not (name in catalogue.papers or name in catalogue.algorithms or catalogue.readings(name)):
-                raise UnknownLabel(name, [*catalogue.papers, *catalogue.claims])
         every = choice.mutations(catalogue, what, kinds)
         for fault in Arguments(catalogue).stale() if "claim" in kinds else ():
             complain(fault)

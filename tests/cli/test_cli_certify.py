@@ -36,6 +36,10 @@ def test_certify_writes_what_verify_accepts(call, tmp_path):
     path = tmp_path / "certificates" / "tsybakov" / "fact-sens.json"
     assert path.read_text() == (STORED / "tsybakov" / "fact-sens.json").read_text()
     assert "certified: tsybakov/fact-sens" in call("verify", str(path)).stdout
+    times = path.parents[1] / "times.json"
+    times.write_text('{"tsybakov/fact-sens": {"printed": 1.5}}')
+    call("certify", "tsybakov/fact-sens", "--out", str(tmp_path))
+    assert "1.5" in times.read_text(), "what is as it was is not timed anew"
 
 
 def test_certify_replaces_what_proves_less_and_keeps_what_proves_as_much(call, tmp_path):

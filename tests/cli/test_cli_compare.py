@@ -208,6 +208,7 @@ def test_compare_bounds_measures_on_a_named_workload(root: Path, cli: Cli) -> No
         (("--measure", "mean"), "has d = 1, the setting d = 50"),
         (("--trials", "1"), "must be >= 2"),
         (("--n", "12.5"), "is not a whole number"),
+        (("--n", "1e300"), "1e300 is beyond 1e+100"),
         (("--epsilon", "-1"), "epsilon must be"),
         (("--rho", "1"), "epsilon (and delta), or by rho"),
     ],
