@@ -13,12 +13,13 @@ import sympy as sp
 from dpcheck.algorithms.tsybakov.hard_instances import private_instance, sign_packing, statistical_instance
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import explicit_of, stated
+from dpcheck.errors import InvalidInput
 from dpcheck.harness import accuracy, lower_bound
 from dpcheck.harness.hard_instances import DIGITS, RationalLaw, closest_pair
 from dpcheck.harness.lower_bound import Fact
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.symbolic import proved, where_proved
-from dpcheck.verdicts import Verdict
+from dpcheck.verdicts import Verdict, differs
 from dpcheck.workloads.tilted_power import SparseTilt, growth_constant
 
 from .lemmas import R_K
@@ -157,15 +158,25 @@ def packings_of_that_size_exist(context: Context) -> Verdict:
 
 @check("tsybakov/proc-gv-packing", kind="lower-bound", grid={"d": by_size((60, 100), (40, 100, 160, 200))})
 def packing_has_its_size_and_distance(context: Context, *, d: int) -> Verdict:
-    """Size and least Hamming distance of a generated packing, exactly; 300 in d = 16 are as close as allowed."""
-    values = sign_packing(d, context.rng())
+    """Size and least Hamming distance of a generated packing, exactly; 300 in d = 20 are as close as allowed; as many
+    signs of one vector are 1 as not.
+    """
+    try:
+        values, crowded = sign_packing(d, context.rng()), sign_packing(20, context.rng("crowded"), 300)
+        (alone,) = sign_packing(6000, context.rng("alone"), 1)
+    except (InvalidInput, TypeError) as error:
+        return differs(f"a packing is not found: {error}", "exact")
     facts = [
-        Fact("vectors", len(values), ">=", math.ceil(stated("tsybakov/fact-gv", d=d))),
+        Fact("vectors", len(values), "=", math.ceil(stated("tsybakov/fact-gv", d=d))),
+        Fact("what is no sign", float(np.abs(np.abs(crowded) - 1).max()), "=", 0),
     ]
-    crowded = sign_packing(16, context.rng("crowded"), 300)
     for packing, sign in ((values, ">="), (crowded, "=")):
         near, apart = closest_pair(packing, "hamming")[0], stated("tsybakov/proc-gv-packing", d=packing.shape[1])
-        facts.append(Fact(f"least Hamming distance of {len(packing)} vectors", near, sign, apart))
+        facts.append(Fact(f"least Hamming distance of {len(packing)} vectors", near, sign, math.ceil(apart)))
+    allowed = math.sqrt(2 * math.log(2 / context.failure_probability) / alone.size)
+    if abs(alone.mean()) > allowed:
+        said = f"the mean of the signs is {alone.mean():.3g}, and {allowed:.3g} is allowed"
+        return differs(said, "sampled", failure_probability=context.failure_probability)
     return lower_bound.verdict(facts)
 
 
@@ -194,6 +205,8 @@ def atoms_have_their_mean(context: Context, *, k: int, d: int) -> Verdict:
                 Fact(f"|mean| as built at p_a = {p}", float(np.linalg.norm(work.mean)), "=", wanted, tolerance=1e-12),
             ]
             facts += [_pull(float(p), float(k), theta) for theta in (2.0, 3.0)]
+            near = work.constants.diameter(2.0) / 2 / work.minimiser_norm
+            facts.append(Fact(f"radius of the corrected ball over |w*| at p_a = {p}", near, "=", 1, tolerance=1e-12))
     return lower_bound.verdict(facts)
 
 

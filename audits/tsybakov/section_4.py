@@ -14,8 +14,10 @@ from dpcheck.algorithms.tsybakov.clipped import clipped_descent, clipped_mean, d
 from dpcheck.algorithms.tsybakov.settling import settled
 from dpcheck.checks import Context, check
 from dpcheck.engine.statements import stated
+from dpcheck.errors import InvalidInput
 from dpcheck.geometry import Ball, Box
 from dpcheck.harness import accuracy, runtime, symbolic
+from dpcheck.harness.plans import answered
 from dpcheck.harness.relations import judged
 from dpcheck.interfaces import Array, Sample
 from dpcheck.numerics import least_integer
@@ -27,6 +29,8 @@ from dpcheck.workloads.sheared import Sheared
 from .cases import well
 from .edges import EDGES, attempted
 from .lemmas import PLANE, QUARTIC
+from .limits import LOSSES as LIMITED
+from .limits import ends_off, phases_off, wrong_projections, wrong_shapes, wrong_walks
 from .lines import LOSSES, Discs, nearest, refuses
 
 
@@ -283,3 +287,30 @@ def points_of_rest_are_where_steps_end(context: Context, *, records: str) -> Ver
     said = f"{fewest} steps end {off(fewest):.4f} of what is allowed from rest, one less {off(fewest - 1):.4f}"
     right = numbers["off"] <= 1 + 1e-6 and (records != "linear" or numbers["off a step before"] > 1 - 1e-6)
     return (holds if right else differs)(said, "certificate", numbers=numbers)
+
+
+@check("tsybakov/alg-2", kind="accuracy", grid={"loss": tuple(LIMITED)})
+def limits_are_where_steps_lead(context: Context, *, loss: str) -> Verdict:
+    """Limits of clipped descent within their gap of long runs, after as few gradients as it takes, on six data sets."""
+    # unbound: where Algorithm 2 leads to, which no formula says
+    try:
+        off, where = ends_off(loss, context.rng())
+    except (InvalidInput, ArithmeticError, ValueError) as error:
+        return differs(f"a limit is not found: {error}", "exact")
+    return judged(off, "<=", 1.0, f"limits are at most {off:.3g} of what is allowed from long runs ({where})", "exact")
+
+
+@check("tsybakov/alg-2", kind="accuracy", also=("tsybakov/alg-3", "tsybakov/proc-dykstra"))
+def runs_of_several_data_sets(context: Context) -> Verdict:
+    """One start for all data sets or one for each; phases at their limits, and of few steps and many; two discs."""
+    # unbound: where runs end, which no formula says
+    rng = context.rng()
+    try:
+        wrong = [*wrong_shapes(rng), *wrong_walks(rng), *wrong_projections()]
+        off = phases_off(rng)
+    except (InvalidInput, ArithmeticError, ValueError, TypeError, AttributeError, IndexError) as error:
+        return differs(f"a run ends with {type(error).__name__}: {error}", "exact")
+    wrong += [] if off <= 1 else [f"a phase is taken {off:.3g} times as far from its steps as is allowed"]
+    return answered(
+        wrong, f"ends, limits and projections are as they are to be, phases {off:.3g} of what is allowed off"
+    )

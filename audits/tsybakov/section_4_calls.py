@@ -10,7 +10,7 @@ from typing import Any
 import sympy as sp
 
 from dpcheck.algorithms.tsybakov import IteratedLocalised, StochasticApproximation
-from dpcheck.algorithms.tsybakov.epochs import doubling_parts, part_exponent
+from dpcheck.algorithms.tsybakov.epochs import Calls, doubling_parts, part_exponent
 from dpcheck.checks import Check, Context, by_size, check
 from dpcheck.engine.settings import Inner, Stated, settings
 from dpcheck.engine.statements import explicit_of, stated
@@ -24,6 +24,7 @@ from dpcheck.verdicts import Verdict
 from .cases import LINE, approximation, iterated, told, well
 from .lemmas import accounted, called, counted, searched
 from .lines import FREELY, LETTERS, LOSSES, PHASES, as_assumed, lines_of_calls, planned_as, replayed, rough
+from .plans import edges_as_assumed, promises_of_calls
 
 CONTRACTS = "claims hold where clipped steps contract: d = 1, linear, isotropic, generalised linear losses"
 ALWAYS = "claims of clipped means at one point, which hold for every loss"
@@ -222,3 +223,27 @@ def gradients_of_parts_grow_as_a_power(context: Context, *, p: float) -> Verdict
 def gradients_of_the_iteration(context: Context, *, n: int) -> Verdict:
     """Gradients of the corrected Algorithm 5 against its schedule."""
     return counted(context, IteratedLocalised(**IteratedLocalised.readings["corrected"]), well(2.0, 4.0), n)
+
+
+OF_CALLS: Mapping[str, type[Calls]] = {
+    "tsybakov/thm-2": StochasticApproximation, "tsybakov/thm-11": StochasticApproximation,
+    "tsybakov/thm-3": IteratedLocalised,
+}  # fmt: skip
+
+
+@check("tsybakov/alg-4", kind="transcription", grid={"label": tuple(OF_CALLS)}, also=tuple(OF_CALLS))
+def plans_end_where_their_theorems_do(context: Context, *, label: str) -> Verdict:
+    """The largest Lipschitz constant and budget that are planned are the largest that the theorem speaks of."""
+    beyond = {"L": 1e9} | ({"epsilon": 9.0} if label == "tsybakov/thm-2" else {})
+
+    def made(at: Mapping[str, float]) -> Calls:
+        return OF_CALLS[label](p=at["p"], k=at["k"], project=True, first_exponent="corrected")
+
+    return edges_as_assumed(label, made, 2**12, beyond)
+
+
+@check("tsybakov/alg-4", kind="accuracy", also=("tsybakov/alg-5", "tsybakov/thm-2", "tsybakov/thm-3"))
+def promises_and_sizes_of_calls(context: Context) -> Verdict:
+    """Who promises what where clipped steps may expand, first radii, and from which sizes on there is a call."""
+    # unbound: what is planned and promised, which no bound says
+    return promises_of_calls()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -48,6 +49,7 @@ from .lines import (
     rough,
     watch,
 )
+from .plans import edges_as_assumed, first_noise_that_fits, promises_of_phases, ranges_of_steps, told_of_phases
 
 
 def halved(rng: Rng) -> tuple[Problem, int]:
@@ -320,3 +322,42 @@ def sizes_that_refusals_name_would_do(context: Context, *, label: str) -> Verdic
                 f"{label} at n = {size:,} names n = {named:,}: {tried[0]} before, and {tried[1]} there", "exact"
             )
     return holds(f"n = {', '.join(map(str, sizes))} are refused, and the sizes that they name are the next", "exact")
+
+
+def of_all_values(at: Mapping[str, float]) -> LocalisedClipped:
+    """The corrected Algorithm 3, its step given."""
+    return replace(corrected(p=at["p"], k=at["k"]), eta=at["eta"])
+
+
+@check("tsybakov/alg-3", kind="transcription", grid={"label": tuple(CONVEX)}, also=tuple(CONVEX))
+def plans_end_where_its_theorems_do(context: Context, *, label: str) -> Verdict:
+    """The largest Lipschitz constant, budget and step that are planned are the largest that the theorem speaks of."""
+    beyond = {"L": 1e9, "eta": 1e9, **CONVEX[label]}
+    return edges_as_assumed(label, of_all_values, 2**10, beyond)
+
+
+@check("tsybakov/alg-3", kind="accuracy", also=("tsybakov/thm-1", "tsybakov/rem-2"))
+def promises_where_steps_contract(context: Context) -> Verdict:
+    """Which sizes are planned, and which readings promise something on losses whose clipped steps may expand."""
+    # unbound: what is planned and promised, which no formula says
+    return promises_of_phases()
+
+
+@check("tsybakov/alg-3", kind="accuracy")
+def steps_within_their_range(context: Context) -> Verdict:
+    """The longest first step that is planned, and phases with more steps than can be walked through."""
+    # unbound: what is planned and refused, which no formula says
+    return ranges_of_steps()
+
+
+@check("tsybakov/alg-3@literal", kind="accuracy", grid={"d": (1, 5)})
+def noise_up_to_the_diameter_is_planned(context: Context, *, d: int) -> Verdict:
+    """The largest first noise that is planned reaches as far as W_2 is sure not to be empty, on every domain."""
+    # unbound: at which noise W_2 may be empty, a matter of lengths
+    return first_noise_that_fits(d)
+
+
+@check("tsybakov/alg-3", kind="transcription", also=("tsybakov/thm-1@summed",))
+def what_phases_tell_their_bound(context: Context) -> Verdict:
+    """Moments and rows that Algorithm 3 tells, where it has them, at moments that fall with the batch."""
+    return told_of_phases()

@@ -315,6 +315,25 @@ def plug_in_is_zcdp(context: Context, *, rho: float) -> Verdict:
     return agree(*both, "zCDP and variance of the plug-in's noise, and its promise", tolerance=1e-9)
 
 
+@check("tsybakov/proc-zcdp-plugin", kind="accuracy", grid={"theta": (2.0, 3.0, 4.0), "length": (0.05, 0.8)})
+def plug_in_of_a_mean_is_its_minimiser(context: Context, *, theta: float, length: float) -> Verdict:
+    """Without noise: the mean suggests the minimiser of the losses that have it, 0 suggests 0, and longer means end on
+    the ball; every mean is cut at its level first.
+    """
+    # unbound: which point a mean suggests, whatever its noise is
+    v, weight = np.array([0.6, 0.8]), 1.7
+    work = SparseTilt(v=v, size=2 * length, chance=0.5, theta=theta, reach=2.0, weight=weight)
+    radius = work.constants.diameter(2.0) / 2
+    means = np.array([work.mean, np.zeros(2), -work.mean, 50 * work.mean])
+    found = plug_in(work, means, 10, 25 * length, 1e300, context.rng())
+    wanted = np.array([work.best, np.zeros(2), -work.best, radius * v])
+    cut = plug_in(work, 50 * work.mean[None], 10, length, 1e300, context.rng())
+    return agree(
+        np.concatenate([found, cut]) + radius, np.concatenate([wanted, work.best[None]]) + radius,
+        "the points that means suggest, and minimisers", tolerance=1e-9,
+    )  # fmt: skip
+
+
 MEETING = functools.partial(scaling, "tsybakov/rem-5", family=STEEPER, engine=BY_PHASES, mutants=WRONG_CALLS)
 CLASS = {"growth": 1.0, "R": 2.0**7}
 """lambda = 1, as the lower bound has it, and spikes whose moments of order k and 2k are alike."""

@@ -24,6 +24,7 @@ from dpcheck.workloads.linear import TwoPoint
 from .cases import ANY, problem, told, well
 from .lemmas import PLANE, accounted, called, counted, searched
 from .lines import LOOSE, LOSSES, Released, batches_of, replayed, steps_of_algorithm_6, steps_of_places, watch
+from .plans import edges_as_assumed, promises_of_batches
 
 BATCHES = {
     "T": "tsybakov/alg-6@steps",
@@ -324,3 +325,19 @@ def lines_of_placed_calls(context: Context) -> Verdict:
         stop = epoch.start + epoch.records
         released.append(Released(f"{epoch.name}/batch", row.sigma, epoch.start, stop, row.T, 2 * row.level / row.b))
     return seen.verdict(w, released)
+
+
+@check("tsybakov/alg-6", kind="accuracy", also=("tsybakov/alg-7", "tsybakov/thm-6", "tsybakov/thm-7"))
+def promises_and_sizes_of_batches(context: Context) -> Verdict:
+    """Who promises what, numbers of batches, the lesser of two noises, and from which sizes on there is a plan."""
+    # unbound: what is planned and promised, which no bound says
+    return promises_of_batches()
+
+
+@check("tsybakov/alg-6@placed", kind="transcription", grid={"T": (3, 40, 100)})
+def placed_plans_end_where_their_claim_does(context: Context, *, T: int) -> Verdict:
+    """The largest budgets that are planned with drawn places are the largest that the claim speaks of."""
+    beyond = {"epsilon": 9.0, "delta": 0.999}
+    return edges_as_assumed(
+        "tsybakov/alg-6@placed", lambda at: placed(batches=T), 4000, beyond, T=T, C=1.0, epsilon=0.01
+    )

@@ -14,6 +14,10 @@ from dpcheck.geometry.norms import clip_norm
 from dpcheck.interfaces import Array, Constants, Rng, Sample, Workload, procedure
 from dpcheck.workloads.base import BaseWorkload
 
+TINY = 1e-300
+"""Below every length that is divided by."""
+ROUNDINGS = 4
+"""Neighbouring floats to which a bracket is closed at most."""
 Project = Callable[[Array], Array]
 Answer = Callable[[Array], Array]
 """What is seen of a clipped mean gradient: itself plus noise, say."""
@@ -97,7 +101,7 @@ def dykstra(first: Project, second: Project, w: Array, *, tolerance: float = 1e-
     """
     x = np.asarray(w, dtype=float)
     p, q = np.zeros_like(x), np.zeros_like(x)
-    scale = max(1e-300, float(np.abs(x).max(initial=0.0)))
+    scale = max(TINY, float(np.abs(x).max(initial=0.0)))
     for _ in range(limit):
         y = first(x + p)
         p = x + p - y
@@ -200,7 +204,7 @@ def _root(rising: Callable[[Array], Array], low: Array, high: Array, gap: float)
     """Where rising functions change sign between low and high, within `gap`; the nearer end where they do not."""
     below, above = rising(low), rising(high)
     high, low = np.where(below >= 0, low, high), np.where((above <= 0) & (below < 0), high, low)
-    gap = max(gap, 4 * float(np.spacing(max(np.abs(low).max(), np.abs(high).max()))))
+    gap = max(gap, ROUNDINGS * float(np.spacing(max(np.abs(low).max(), np.abs(high).max()))))
     while float((high - low).max()) > gap:
         # A secant, a probe just beyond it, which closes the bracket if the secant was right, and the middle.
         w = _guess(low, high, below, above)

@@ -36,12 +36,16 @@ class LocalisedCall(Epoch):
     step: float
 
 
+ROUNDING = 1e-9
+"""Of a number of calls that may be whole."""
+
+
 def doubling_parts(n: int, theta_bar: float, exponent: float) -> list[int]:
     """floor(2^(i-1) n/(log2 n)^exponent) for i <= log_theta_bar(2) log2 log2 n; empty when there is no part."""
     if n < 4:
         return []
     log_n = math.log2(n)
-    parts = math.floor(math.log(2, theta_bar) * math.log2(log_n) + 1e-9)
+    parts = math.floor(math.log(2, theta_bar) * math.log2(log_n) + ROUNDING)
     return [math.floor(2 ** (i - 1) * n / log_n**exponent) for i in range(1, parts + 1)]
 
 
@@ -49,7 +53,8 @@ def equal_parts(label: str, n: int, calls: int | None = None) -> list[int]:
     """So many parts of as many records each, floor(log2(2n/log2 n)/2) - 1 by default. Raises `Infeasible`."""
     m = calls if calls is not None else math.floor(0.5 * math.log2(2 * n / math.log2(n))) - 1 if n >= 2 else 0
     if m < 1 or n < m:
-        raise Infeasible(label, "at least one part, of one record", f"{m} parts of n = {n}", 44)
+        least = 44 if calls is None else calls
+        raise Infeasible(label, "at least one part, of one record", f"{m} parts of n = {n}", least)
     return [n // m] * m
 
 
@@ -130,9 +135,9 @@ class Calls(Algorithm[LocalisedCall]):
     def schedule(self, problem: Problem, n: int) -> Schedule[LocalisedCall]:
         self.privacy_budget(problem)
         sizes = self.parts(n)
+        width = 1.0  # the same: neither the condition nor the promise has a width
         if self.lipschitz == "checked":
             # Theorems 2 and 3 state the condition of Theorem 1 at n, and use it at the sizes of the parts.
-            width = 1.0  # the same: the condition has no width
             replace(self.call(width), lipschitz="checked").check_lipschitz(problem, n)
         radius = problem.constants.diameter(2.0) if self.radius is None else self.radius
         share = replace(problem, failure_probability=problem.failure_probability / len(sizes))
@@ -154,7 +159,7 @@ class Calls(Algorithm[LocalisedCall]):
             releases=tuple(r for e in epochs for r in e.inner.placed(f"{e.name}/", e.start)),
             gradients=sum(e.inner.gradients for e in epochs),
             floats_per_trial=max(e.inner.floats_per_trial for e in epochs),
-            claimed=self.call(1.0).promised(problem),
+            claimed=self.call(width).promised(problem),
             claimed_by=self.claimed_by,
         )
 

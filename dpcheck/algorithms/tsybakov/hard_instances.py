@@ -7,11 +7,17 @@ from typing import Literal
 
 import numpy as np
 
+from dpcheck.algorithms.tsybakov.clipped import TINY
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry.norms import clip_norm
 from dpcheck.interfaces import Array, Rng, procedure
 from dpcheck.laws import Gaussian
 from dpcheck.workloads.tilted_power import ProductTilt, SparseTilt, TiltedPower
+
+LARGEST = 4096
+"""Vectors of a packing of which no size is said."""
+PATIENCE = 200
+"""Vectors that are drawn for each that is wanted."""
 
 
 @procedure("tsybakov/proc-gv-packing")
@@ -26,9 +32,9 @@ def sign_packing(d: int, rng: Rng, size: int | None = None) -> Array:
     """
     if d < 1:
         raise InvalidInput(f"a dimension must be >= 1, got {d}")
-    wanted = min(4096, math.ceil(2 ** (d / 20))) if size is None else size
+    wanted = min(LARGEST, math.ceil(2 ** (d / 20))) if size is None else size
     apart, kept = math.ceil(d / 8), np.empty((0, d))
-    for _ in range(200 * max(1, wanted)):
+    for _ in range(PATIENCE * wanted):
         v = np.where(rng.random(d) < 0.5, 1.0, -1.0)
         if (kept != v).sum(axis=1).min(initial=d) >= apart:
             kept = np.vstack([kept, v])
@@ -82,5 +88,4 @@ def plug_in(work: TiltedPower, means: Array, n: int, level: float, rho: float, r
         raise InvalidInput(f"needs n >= 1, level > 0 and rho > 0, got {n}, {level}, {rho}")
     m = Gaussian(2 * level / n / math.sqrt(2 * rho)).sample(clip_norm(means, level), rng) / work.weight
     length = np.linalg.norm(m, axis=-1, keepdims=True)
-    shrink = np.where(length > 0, np.where(length > 0, length, 1.0) ** (-(work.theta - 2) / (work.theta - 1)), 0.0)
-    return work.project(m * shrink)
+    return work.project(m * np.maximum(length, TINY) ** (-(work.theta - 2) / (work.theta - 1)))

@@ -32,6 +32,10 @@ from dpcheck.running import Run
 
 BUDGETS = BudgetRange(delta_below=1.0)
 MOST_STEPS = 10**8
+NEAR_LIMITS = 1e-3
+"""Of the claimed movement, halved: how far from where its steps lead a phase may be taken."""
+ROUNDED = 1 + 1e-9
+"""Of what is compared with a condition that it may fulfil with equality."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,7 +168,7 @@ class LocalisedClipped(Algorithm[Phase]):
     def check_lipschitz(self, problem: Problem, n: int) -> None:
         """Raises `Infeasible`, with the exponent p that would do, when L_f is too large for Theorem 1."""
         L, most = problem.constants.lipschitz(2.0), self.largest_lipschitz(problem, n)
-        if self.lipschitz == "ignored" or most * (1 + 1e-9) >= L:
+        if self.lipschitz == "ignored" or most * ROUNDED >= L:
             return
         advice = "no p is enough" if math.isinf(L) else f"p >= {self.p + 2 * math.log(L / most, n):.3g} is enough"
         needed = f"L_f <= n^(p/2) R (n^(-1/2) + tau_p) = {most:.4g} at n = {n:,}, p = {self.p:g}"
@@ -256,7 +260,7 @@ class LocalisedClipped(Algorithm[Phase]):
         phases = self.phases(problem, n)
         self._check_domain(problem, n, phases)
         smooth = problem.constants.smoothness(2.0)
-        if self.weights == "printed" and smooth * phases[0].eta > 1 + 1e-9:
+        if self.weights == "printed" and smooth * phases[0].eta > ROUNDED:
             raise Infeasible(self.label, f"steps of at most 1/alpha = {1 / smooth:.4g}", f"eta_1 = {phases[0].eta:.4g}")
         rows = problem.constants.rows(phases[0].records)
         return Schedule(
@@ -312,7 +316,7 @@ class LocalisedClipped(Algorithm[Phase]):
         """Algorithm 2 with the numbers of a phase, or its limit: (trials, d)."""
         if self.solver == "limit":
             # The printed steps end within (η_iλ_i/4)² D_i of it.
-            gap = 1e-3 * phase.level / (phase.records * phase.weight)
+            gap = NEAR_LIMITS * phase.level / (phase.records * phase.weight)
             return limit_point(
                 workload, sample, start, level=phase.level, weight=phase.weight, gap=gap, project=project
             )

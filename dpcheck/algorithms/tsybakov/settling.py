@@ -16,6 +16,11 @@ from dpcheck.geometry.norms import clip_norm
 from dpcheck.interfaces import Array, Sample, Workload
 from dpcheck.workloads.sheared import Sheared
 
+CLOSE = {"gtol": 1e-10}
+"""Where the search for a point of rest begins."""
+RESTING = 1e-14
+"""Of that search: down to rounding, for what is left is asked for."""
+
 
 def atoms(sample: Sample) -> Sample:
     """The same records of one data set, each different one once, with its count."""
@@ -40,8 +45,9 @@ def settled(
     """
     if eta * (1 + 2 * weight) > 2:
         raise InvalidInput(f"steps of size {eta:g} with weight {weight:g} need not contract")
-    n, A = float(sample.weights[0].sum()), np.array([1.0, work.a])
-    share, records = sample.weights[0] / n, sample.values[0]
+    n = float(sample.weights[0].sum())
+    A = np.array([1.0, work.a])  # the same: where `root` begins
+    share, records = sample.weights[0] / n, sample.values[0]  # the same: where `root` begins
     size, shrunk = level / (n * weight), math.exp(steps * math.log1p(-eta * weight))
     ends = []
     for origin in np.unique(start, axis=0):
@@ -52,7 +58,7 @@ def settled(
 
         def potential(v: Array, origin: Array = origin) -> tuple[float, Array]:
             """Over weight, with its gradient, at w = origin + size A^(-1/2) v."""
-            w = origin + size * v / np.sqrt(A)
+            w = origin + size * v / np.sqrt(A)  # the same: where `root` begins
             g = work.gradient(w[None], records)
             far = np.linalg.norm(g, axis=1)
             huber = np.where(far <= level, far**2 / 2, level * (far - level / 2))  # the same: where `root` begins
@@ -61,11 +67,9 @@ def settled(
             value += A @ (w - origin) ** 2 / 2  # the same: where `root` begins
             return float(value / size**2), np.asarray(np.sqrt(A) * pull(w) / size)  # the same: where `root` begins
 
-        optimum = scipy.optimize.minimize(
-            potential, np.zeros_like(origin), jac=True, method="BFGS", options={"gtol": 1e-10}
-        )
-        rough = origin + size * optimum.x / np.sqrt(A)
-        end = scipy.optimize.root(pull, rough, tol=1e-14).x
+        optimum = scipy.optimize.minimize(potential, np.zeros_like(origin), jac=True, method="BFGS", options=CLOSE)
+        rough = origin + size * optimum.x / np.sqrt(A)  # the same: where `root` begins
+        end = scipy.optimize.root(pull, rough, tol=RESTING).x
         left = float(np.linalg.norm(pull(end))) + shrunk * float(np.linalg.norm(origin - end))
         if left / math.sqrt(work.a) > 1e-5 * 2 * size:
             raise InvalidInput(f"{steps:,} steps may end {left / math.sqrt(work.a):.3g} away from {end}")
