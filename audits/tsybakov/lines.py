@@ -354,7 +354,7 @@ PHASES = {
 
 def rough(rng: Rng) -> tuple[Problem, int]:
     """A drawn problem with constants so far apart that every cap of a step binds at times."""
-    problem, n = drawn(n=(4.0, 2.0**40))(rng)
+    problem, n = drawn(n=(4.0, 2.0**14))(rng)
     c, (steep, curved, heavy) = problem.constants, 4.0 ** rng.uniform((-4, -4, -16), (1, 5, 0))
     apart = replace(
         c,

@@ -3,11 +3,14 @@ from norm to norm, and conditions that are typed here."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
+
+import numpy as np
 
 from dpcheck.algorithms.tsybakov import (
     IteratedAccelerated,
@@ -17,17 +20,20 @@ from dpcheck.algorithms.tsybakov import (
     StochasticApproximation,
 )
 from dpcheck.algorithms.tsybakov.accelerated import local_shuffled
+from dpcheck.algorithms.tsybakov.clipped import clipped_descent
+from dpcheck.algorithms.tsybakov.localised import Phase
 from dpcheck.engine.statements import stated
 from dpcheck.errors import Infeasible
 from dpcheck.harness.plans import answered, planned, run_of, wrong_promises, wrong_sizes, wrongly_answered
 from dpcheck.harness.symbolic import agree
-from dpcheck.interfaces import Algorithm, Constants, Family, Problem
+from dpcheck.interfaces import Algorithm, Constants, Family, Problem, Sample
 from dpcheck.numerics import edge
 from dpcheck.privacy import ApproxDP, PureDP
 from dpcheck.verdicts import Verdict, differs
+from dpcheck.workloads.linear import TwoPoint
 
 from .cases import LINE, told
-from .lines import FREELY, LOOSE, refuses
+from .lines import FREELY, LOOSE, PHASES, refuses
 
 WIDTH = 1.7
 SIZES = range(70)
@@ -316,3 +322,69 @@ def _wrong_sizes_of_batches() -> list[str]:
             else:
                 wrong.append(f"{n} copies are shuffled")
     return wrong
+
+
+# -- rows of Algorithm 3, one by one ---------------------------------------------------------------------------------
+
+
+APART = (
+    {"L": 40.0, "H": 1e-3}, {"L": 1e-3, "H": 1e-3}, {"L": 1e-3, "H": 1e-3, "epsilon": 1e-4}, {"L": 1e-3, "H": 1e9},
+)  # fmt: skip
+"""Constants at each of which another cap of the step is the least."""
+
+
+def _walked(row: Phase, L: float) -> float:
+    """How far the steps of a phase lead along a slope of length L that nothing cuts."""
+    record = Sample(np.full((1, 1, 1), L), np.ones((1, 1)))
+    fields: dict[str, Any] = {"level": 2 * L, "project": lambda w: w}
+    line = TwoPoint(D=2.0, G=L, rho=1.0)
+    end = clipped_descent(line, record, np.zeros((1, 1)), steps=row.steps, eta=row.eta, weight=row.weight, **fields)
+    return float(np.abs(end[0, 0]))
+
+
+def rows_of_phases(name: str) -> Verdict:
+    """Rows of Algorithm 3 in a reading, at problems at which another cap of its step binds each, beside its claims.
+
+    Steps are as few as bring e^(-eta lambda T) below (eta lambda/4)^2; a walk along gradients of length L that nothing
+    cuts ends half a radius away; levels are where the bias of clipping is as large as the noise.
+    """
+    n, k, found, wanted = 16, 3.0, [], []
+    for p, d, at in itertools.product((1.0, 2.0), (1, 3), APART[:3] if name == "literal" else APART):
+        epsilon, delta, beta = at.get("epsilon", 0.6), 1e-5, 0.05
+        asked = uneven(d, ApproxDP(epsilon, delta), L=at["L"], H=at["H"], family="linear")
+        make = LocalisedClipped(**{**LocalisedClipped.readings.get(name, {}), "p": p, "k": k, "lipschitz": "ignored"})
+        R = moment(2 * k, 1) * math.sqrt((n.bit_length() - 1) / n)
+        known = {
+            "n": n,
+            "p": p,
+            "k": k,
+            "d": d,
+            "D": WIDTH,
+            "R_2k": R,
+            "epsilon": epsilon,
+            "delta": delta,
+            "beta": beta,
+        }
+        known |= {"L": at["L"], "H": at["H"]}
+        for i, row in enumerate(make.phases(asked, n)[:-1], 1):  # of at least two records
+            by = {**known, "C": row.level, "n": row.records, "lambda": row.weight, "eta": row.eta, "T": row.steps}
+            labels = PHASES["as printed" if name == "literal" else name]
+            noise = stated(labels["sigma"], **by)
+            found += [row.records, row.sigma, row.sensitivity, (row.level / moment(2 * k, row.records)) ** k]
+            wanted += [n / 2**i, noise, stated(labels["sensitivity"], **by)]
+            wanted.append(epsilon * row.records / math.sqrt(d * math.log(1 / delta) * math.log(n)))
+            share = row.eta * row.weight
+            if row.steps < 1000:
+                found.append(row.radius * (1 - (1 - share) ** row.steps))
+                wanted.append(2 * _walked(row, at["L"]))
+            if name == "every-loss":
+                found += [row.weight, 1 / share, row.steps]
+                wanted += [stated(labels["weight"], **known, i=i), n, n * math.log2(n)]
+            else:
+                found += [row.eta, 1 / share, row.steps]
+                wanted += [
+                    stated(labels["eta"], **known, i=i),
+                    row.records ** (2 * p if name == "literal" and i == 1 else p),
+                    math.ceil(2 * math.log(4 / share) / share),
+                ]
+    return agree(found, wanted, "rows of phases, and their claims", 1e-9)

@@ -49,7 +49,14 @@ from .lines import (
     rough,
     watch,
 )
-from .plans import edges_as_assumed, first_noise_that_fits, promises_of_phases, ranges_of_steps, told_of_phases
+from .plans import (
+    edges_as_assumed,
+    first_noise_that_fits,
+    promises_of_phases,
+    ranges_of_steps,
+    rows_of_phases,
+    told_of_phases,
+)
 
 
 def halved(rng: Rng) -> tuple[Problem, int]:
@@ -361,3 +368,9 @@ def noise_up_to_the_diameter_is_planned(context: Context, *, d: int) -> Verdict:
 def what_phases_tell_their_bound(context: Context) -> Verdict:
     """Moments and rows that Algorithm 3 tells, where it has them, at moments that fall with the batch."""
     return told_of_phases()
+
+
+@check("tsybakov/alg-3", kind="transcription", grid={"reading": ("literal", *tuple(PHASES)[1:])})
+def rows_beside_their_claims(context: Context, *, reading: str) -> Verdict:
+    """Every row of a few plans at which another cap of the step binds each, and what its steps, radius and level do."""
+    return rows_of_phases(reading)
