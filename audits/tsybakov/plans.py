@@ -295,6 +295,10 @@ def _wrong_batches() -> list[str]:
     for batches, n, legal in ((1, 5, 1), (4, 5, 4), (5, 5, 5), (9, 5, 5), (None, 5, 1)):
         row = PermutedAccelerated(calibration="plain", batches=batches).plan(uneven(H=1e-9), n)
         wrong += [] if (row.T, row.b) == (legal, 5 // legal) else [f"{row.T} batches of {row.b} for {batches} of {n}"]
+    for at in OF_BATCHES:
+        make, asked, known = _batches(at, 3.0, None, calibration="plain")
+        T = stated("tsybakov/alg-6@steps", **known)
+        wrong += [] if make.in_batches(asked, at["n"])[0] == T else [f"not {T:g} batches at {at}"]
     lesser = set()
     for epsilon, n, batches in ((0.003, 10**4, 10**4), (1.0, 10**4, 10), (1.0, 50, 10)):
         at, sigma = uneven(2, ApproxDP(epsilon, 1e-5)), {}
@@ -388,3 +392,64 @@ def rows_of_phases(name: str) -> Verdict:
                     math.ceil(2 * math.log(4 / share) / share),
                 ]
     return agree(found, wanted, "rows of phases, and their claims", 1e-9)
+
+
+# -- rows of Algorithm 6 ---------------------------------------------------------------------------------------------
+
+
+OF_BATCHES: tuple[dict[str, Any], ...] = (
+    {"n": 4001, "epsilon": 0.2, "H": 40.0}, {"n": 4001, "epsilon": 1e-3, "H": 40.0},
+    {"n": 4001, "epsilon": 0.2, "H": 1e-3},
+    {"n": 6, "epsilon": 0.01, "H": 900.0},
+)  # fmt: skip
+"""Problems at which the number of batches is that of the noise, of the sample, one, and one a record."""
+
+
+def _batches(
+    at: Mapping[str, Any], k: float, width: float | None, **fields: Any
+) -> tuple[Any, Problem, dict[str, Any]]:
+    """Algorithm 6 at one of these, its problem, and what its claims may speak of."""
+    epsilon, d, delta = at["epsilon"], 3, 1e-5
+    asked = uneven(d, ApproxDP(epsilon, delta), H=at["H"])
+    known = {"m": at["n"], "n": at["n"], "epsilon": epsilon, "delta": delta, "d": d, "k": k, "H": at["H"]}
+    known |= {"D": width or WIDTH, "r_k": moment(k, 1)}
+    return PermutedAccelerated(k=k, diameter=width, **fields), asked, known
+
+
+def rows_of_batches(calibration: str) -> Verdict:
+    """The row of Algorithm 6 in a reading, at problems at which another of its minima and maxima binds each, beside its
+    claims; of noise that is searched for, what it spends.
+    """
+    found: list[float] = []
+    wanted: list[float] = []
+    placed = "placed-" if calibration == "placed" else ""
+    for at, k, width in itertools.product(OF_BATCHES, (2.0, 3.0), (None, 0.3)):
+        make, asked, known = _batches(at, k, width, calibration=calibration)
+        if not planned(make, asked, at["n"]):
+            continue
+        (row,) = make.schedule(asked, at["n"]).phases
+        by = {
+            **known,
+            "n": at["n"] if placed else row.T * row.b,
+            "T": row.T,
+            "b": row.b,
+            "C": row.level,
+            "sigma": row.sigma,
+        }
+        found += [row.T, row.b, row.level, row.gamma]
+        labels = f"{placed}steps", f"{placed}batch", "level", "gamma"
+        wanted += [stated(f"tsybakov/alg-6@{each}", **by) for each in labels]
+        if calibration in ("literal", "placed"):
+            found.append(row.sigma**2)
+            wanted.append(stated(f"tsybakov/alg-6@{calibration}", **by))
+        else:
+            found.append(known["delta"])
+            local = (
+                {"epsilon_0": local_shuffled(known["epsilon"], 1e-5, by["n"], "")[0]}
+                if calibration == "shuffle"
+                else {}
+            )
+            wanted.append(stated(f"tsybakov/alg-6@{calibration}-delta", **by, **local))
+    if len(found) < 3 * 5:
+        return differs(f"{len(found)} numbers are planned of {calibration} batches", "exact")
+    return agree(found, wanted, f"rows of {calibration} batches, and their claims", 1e-6)

@@ -24,7 +24,7 @@ from dpcheck.workloads.linear import TwoPoint
 from .cases import ANY, problem, told, well
 from .lemmas import PLANE, accounted, called, counted, searched
 from .lines import LOOSE, LOSSES, Released, batches_of, replayed, steps_of_algorithm_6, steps_of_places, watch
-from .plans import edges_as_assumed, promises_of_batches
+from .plans import edges_as_assumed, promises_of_batches, rows_of_batches
 
 BATCHES = {
     "T": "tsybakov/alg-6@steps",
@@ -341,3 +341,12 @@ def placed_plans_end_where_their_claim_does(context: Context, *, T: int) -> Verd
     return edges_as_assumed(
         "tsybakov/alg-6@placed", lambda at: placed(batches=T), 4000, beyond, T=T, C=1.0, epsilon=0.01
     )
+
+
+@check(
+    "tsybakov/alg-6", kind="transcription", grid={"calibration": ("literal", "plain", "shuffle", "placed")},
+    also=tuple(f"tsybakov/alg-6@{name}" for name in ("steps", "batch", "level", "gamma", "placed")),
+)  # fmt: skip
+def rows_beside_their_claims(context: Context, *, calibration: str) -> Verdict:
+    """Batches, level, noise and prox weights of plans at which another minimum or maximum binds each."""
+    return rows_of_batches(calibration)
