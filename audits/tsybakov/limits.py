@@ -13,16 +13,26 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpcheck.algorithms.tsybakov import LocalisedClipped
-from dpcheck.algorithms.tsybakov.clipped import Restricted, clipped_descent, dykstra, limit_point, regularised_minimiser
+from dpcheck.algorithms.tsybakov.clipped import (
+    Restricted,
+    clipped_descent,
+    clipped_gradient,
+    dykstra,
+    limit_point,
+    regularised_minimiser,
+)
 from dpcheck.algorithms.tsybakov.settling import Settling
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry import Ball
+from dpcheck.geometry.norms import clip_norm
 from dpcheck.harness.plans import wrongly_answered
 from dpcheck.interfaces import Array, Constants, Rng, Sample
+from dpcheck.workloads.regularised import RegularisedPopulation
 from dpcheck.workloads.sheared import Sheared
 from dpcheck.workloads.tilted_power import SparseTilt
 
 from .cases import told
+from .lines import nearest
 
 TRIALS = 6
 LOSSES = {
@@ -142,6 +152,16 @@ def wrong_shapes(rng: Rng) -> list[str]:
     return wrong
 
 
+def wrong_sums(rng: Rng) -> list[str]:
+    """Clipped means that are added without a gradient for each record, on balls as well, and those of the records."""
+    x, y = rng.standard_normal((30, 3)), rng.choice([0.0, 1.0], 30)
+    work = RegularisedPopulation(x, y, "logistic", 0.1)
+    sample, w = work.draw(rng, 4, 50), 0.3 * rng.standard_normal((4, 3))
+    wanted = sample.mean(clip_norm(work.gradient(w[:, None], sample.values), 0.4))
+    found = (clipped_gradient(each, sample, w, 0.4) for each in (work, Restricted(work, w, 0.5)))
+    return [f"clipped means {each[0]} for {wanted[0]}" for each in found if not np.allclose(each, wanted, rtol=1e-9)]
+
+
 def phases_off(rng: Rng) -> float:
     """How far a phase of Algorithm 3 that is taken to its limit ends from its steps, over a thousandth of what it
     claims to move and what its steps leave.
@@ -174,6 +194,14 @@ def wrong_projections() -> list[str]:
             continue
         off = float(np.abs(found - [corner, (0.0, 0.1), side, (0.0, 0.0)]).max())
         wrong += [f"discs of radius {size:g}: {off:.3g} away"] if off > 1e-6 else []
+    rng = np.random.default_rng(0)
+    for d, work in ((1, LOSSES["quartic line"]), (2, LOSSES["plane"])):
+        reach, points = work.constants.diameter(2.0) / 2, rng.standard_normal((40, d)) * 3
+        centres, radius = work.project(rng.standard_normal((40, d)) * 2), 0.6 * reach
+        wanted = nearest(points, ((np.zeros((1, d)), reach), (centres, radius)))
+        for losses, allowed in ((work, 1e-12), (Patient(work), 1e-8)):
+            off = float(np.abs(Restricted(losses, centres, radius).project(points) - wanted).max())  # type: ignore[arg-type]
+            wrong += [] if off <= allowed * reach else [f"{off:.3g} away from the nearest point in {d} dimensions"]
     apart = [Ball(2, 1.0, [x, 0.0]).project for x in (-2.0, 2.0)]
     return wrong + wrongly_answered([("two discs apart", lambda: dykstra(*apart, np.zeros((1, 2)), limit=50), False)])
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from dpcheck.accounting.amplification import shuffle_epsilon
 from dpcheck.algorithms.tsybakov import (
     IteratedAccelerated,
     IteratedLocalised,
@@ -86,6 +87,9 @@ def promises_of_phases() -> Verdict:
     literal = partial(LocalisedClipped, **FREELY, eta=0.01)
     makes = [literal, *(partial(literal, **fields) for fields in one_repair)]
     wrong += wrong_promises(makes, asked, n, [True, False, False, False])
+    plain, loud = (freely("trivial", noise_dial=x).phases(uneven(2), n) for x in (1.0, 2.0))
+    doubled = all(two.sigma == 2 * one.sigma for one, two in zip(plain, loud, strict=True))
+    wrong += [] if doubled else ["a dial of 2 does not double the noise"]
     dials = (0.99, 1.0, 1.01)
     wrong += wrong_promises(
         [partial(freely, "trivial", noise_dial=x) for x in dials], uneven(2), n, [False, True, True]
@@ -220,6 +224,12 @@ def promises_of_calls() -> Verdict:
             plan = make("private", radius=radius).schedule(uneven(2), n)
             radii = [epoch.radius * 2**e for e, epoch in enumerate(plan.phases)]
             wrong += [] if set(radii) == {radius or WIDTH} else [f"radii of {kind.__name__}: {radii}"]
+            terms = make("private", radius=radius).terms(uneven(2), n + 300)
+            # The squares of the moments of batches are those of one record over n/2^i, and count 2^-i.
+            halvings = [n.bit_length() - 1, *(size.bit_length() - 1 for size in make("private").parts(n + 300))]
+            moments = [moment(4, 1) * math.sqrt(each / 2**each) for each in halvings]
+            told = [terms["R_2k"], *terms["R_2k[i]"]]
+            wrong += [] if np.allclose(told, moments, rtol=1e-9) else [f"moments {told[:2]} of {kind.__name__}"]
             wrong += [] if plan.claimed_by == theorems else [f"{plan.claimed_by} promises {kind.__name__}"]
     wrong += _wrong_names_of_budgets() + _wrong_sizes_of_parts()
     return answered(wrong, "promises, radii and sizes are as they are to be")
@@ -325,6 +335,12 @@ def _wrong_sizes_of_batches() -> list[str]:
                 wrong += [] if tried == [True, False] else [f"{least} copies are named for {n}: refused {tried}"]
             else:
                 wrong.append(f"{n} copies are shuffled")
+    for epsilon, n in ((1e-3, 4000), (0.01, 10**5), (0.3, 10**6)):
+        local, half = local_shuffled(epsilon, 1e-5, n, "")[0], 1e-5 / 2
+        spent = shuffle_epsilon(local, n, half)
+        # As large as one half, or as large as the amplification lets it be.
+        full = local == 0.5 if epsilon == 0.3 else math.isclose(spent, epsilon, rel_tol=1e-9) and local < 0.5
+        wrong += [] if full and spent <= epsilon * (1 + 1e-9) else [f"{n} copies of {local:g} spend {spent:g}"]
     return wrong
 
 
@@ -428,14 +444,10 @@ def rows_of_batches(calibration: str) -> Verdict:
         if not planned(make, asked, at["n"]):
             continue
         (row,) = make.schedule(asked, at["n"]).phases
-        by = {
-            **known,
-            "n": at["n"] if placed else row.T * row.b,
-            "T": row.T,
-            "b": row.b,
-            "C": row.level,
-            "sigma": row.sigma,
-        }
+        by = {**known, "T": row.T, "b": row.b, "C": row.level, "sigma": row.sigma}
+        by["n"] = at["n"] if placed else row.T * row.b
+        if calibration == "shuffle":
+            by["epsilon_0"] = local_shuffled(known["epsilon"], known["delta"], by["n"], "")[0]
         found += [row.T, row.b, row.level, row.gamma]
         labels = f"{placed}steps", f"{placed}batch", "level", "gamma"
         wanted += [stated(f"tsybakov/alg-6@{each}", **by) for each in labels]
@@ -444,12 +456,10 @@ def rows_of_batches(calibration: str) -> Verdict:
             wanted.append(stated(f"tsybakov/alg-6@{calibration}", **by))
         else:
             found.append(known["delta"])
-            local = (
-                {"epsilon_0": local_shuffled(known["epsilon"], 1e-5, by["n"], "")[0]}
-                if calibration == "shuffle"
-                else {}
-            )
-            wanted.append(stated(f"tsybakov/alg-6@{calibration}-delta", **by, **local))
-    if len(found) < 3 * 5:
+            wanted.append(stated(f"tsybakov/alg-6@{calibration}-delta", **by))
+        terms = make.terms(asked, at["n"])
+        found += [terms[name] for name in terms if name in by]
+        wanted += [by[name] for name in terms if name in by]
+    if len(found) < 3 * 13:
         return differs(f"{len(found)} numbers are planned of {calibration} batches", "exact")
     return agree(found, wanted, f"rows of {calibration} batches, and their claims", 1e-6)

@@ -30,7 +30,7 @@ from .cases import well
 from .edges import EDGES, attempted
 from .lemmas import PLANE, QUARTIC
 from .limits import LOSSES as LIMITED
-from .limits import ends_off, phases_off, wrong_projections, wrong_shapes, wrong_walks
+from .limits import ends_off, phases_off, wrong_projections, wrong_shapes, wrong_sums, wrong_walks
 from .lines import LOSSES, Discs, nearest, refuses
 
 
@@ -306,7 +306,7 @@ def runs_of_several_data_sets(context: Context) -> Verdict:
     # unbound: where runs end, which no formula says
     rng = context.rng()
     try:
-        wrong = [*wrong_shapes(rng), *wrong_walks(rng), *wrong_projections()]
+        wrong = [*wrong_shapes(rng), *wrong_walks(rng), *wrong_sums(rng), *wrong_projections()]
         off = phases_off(rng)
     except (InvalidInput, ArithmeticError, ValueError, TypeError, AttributeError, IndexError) as error:
         return differs(f"a run ends with {type(error).__name__}: {error}", "exact")
