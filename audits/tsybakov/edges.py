@@ -134,9 +134,11 @@ SIZED: Mapping[str, tuple[Algorithm[Any], tuple[int, ...]]] = {
 
 
 def smallest_named(algorithm: Algorithm[Any], size: int, problem: Problem | None = None) -> int | None:
-    """The size that a refusal of another one names; None where that one is planned, or nothing is named."""
+    """The size that a refusal of another one names; None where that one is planned, nothing is named, or it breaks."""
     try:
         algorithm.schedule(problem or told(PLANE), size)
     except Infeasible as error:
         return error.smallest_n
+    except (ArithmeticError, ValueError, TypeError, IndexError):
+        return None
     return None

@@ -16,7 +16,7 @@ from dpcheck.geometry.norms import clip_norm
 from dpcheck.interfaces import Array, Sample, Workload
 from dpcheck.workloads.sheared import Sheared
 
-CLOSE = {"gtol": 1e-10}
+CLOSE: Any = {"gtol": 1e-10}
 """Where the search for a point of rest begins."""
 RESTING = 1e-14
 """Of that search: down to rounding, for what is left is asked for."""
