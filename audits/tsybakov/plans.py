@@ -348,7 +348,8 @@ def _wrong_sizes_of_batches() -> list[str]:
 
 
 APART = (
-    {"L": 40.0, "H": 1e-3}, {"L": 1e-3, "H": 1e-3}, {"L": 1e-3, "H": 1e-3, "epsilon": 1e-4}, {"L": 1e-3, "H": 1e9},
+    {"L": 40.0, "H": 1e-3, "p": 2.0, "epsilon": 0.6}, {"L": 1e-3, "H": 1e-3, "p": 2.0, "epsilon": 8.0},
+    {"L": 1e-3, "H": 1e-3, "p": 1.5, "epsilon": 1e-4}, {"L": 1e-3, "H": 1e9, "p": 1.0, "epsilon": 0.6},
 )  # fmt: skip
 """Constants at each of which another cap of the step is the least."""
 
@@ -369,8 +370,8 @@ def rows_of_phases(name: str) -> Verdict:
     cuts ends half a radius away; levels are where the bias of clipping is as large as the noise.
     """
     n, k, found, wanted = 16, 3.0, [], []
-    for p, d, at in itertools.product((1.0, 2.0), (1, 3), APART[:3] if name == "literal" else APART):
-        epsilon, delta, beta = at.get("epsilon", 0.6), 1e-5, 0.05
+    for j, at in enumerate(APART[:3] if name == "literal" else APART):
+        d, p, epsilon, delta, beta = (1, 3)[j % 2], at["p"], at["epsilon"], 1e-5, 0.05
         asked = uneven(d, ApproxDP(epsilon, delta), L=at["L"], H=at["H"], family="linear")
         make = LocalisedClipped(**{**LocalisedClipped.readings.get(name, {}), "p": p, "k": k, "lipschitz": "ignored"})
         R = moment(2 * k, 1) * math.sqrt((n.bit_length() - 1) / n)
@@ -394,7 +395,7 @@ def rows_of_phases(name: str) -> Verdict:
             wanted += [n / 2**i, noise, stated(labels["sensitivity"], **by)]
             wanted.append(epsilon * row.records / math.sqrt(d * math.log(1 / delta) * math.log(n)))
             share = row.eta * row.weight
-            if row.steps < 1000:
+            if row.steps < 100:
                 found.append(row.radius * (1 - (1 - share) ** row.steps))
                 wanted.append(2 * _walked(row, at["L"]))
             if name == "every-loss":

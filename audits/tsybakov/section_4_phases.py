@@ -18,7 +18,7 @@ from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import bound_of, stated
-from dpcheck.errors import Infeasible
+from dpcheck.errors import DpcheckError, Infeasible
 from dpcheck.harness import accuracy, sensitivity, stability
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BoxRecords, maximise
@@ -373,4 +373,7 @@ def what_phases_tell_their_bound(context: Context) -> Verdict:
 @check("tsybakov/alg-3", kind="transcription", grid={"reading": ("literal", *tuple(PHASES)[1:])})
 def rows_beside_their_claims(context: Context, *, reading: str) -> Verdict:
     """Every row of a few plans at which another cap of the step binds each, and what its steps, radius and level do."""
-    return rows_of_phases(reading)
+    try:
+        return rows_of_phases(reading)
+    except (DpcheckError, ArithmeticError, ValueError) as error:
+        return differs(f"the rows are none of its claims: {type(error).__name__}: {error}", "exact")
