@@ -198,6 +198,8 @@ def wrong_projections() -> list[str]:
     for d, work in ((1, LOSSES["quartic line"]), (2, LOSSES["plane"])):
         reach, points = work.constants.diameter(2.0) / 2, rng.standard_normal((40, d)) * 3
         centres, radius = work.project(rng.standard_normal((40, d)) * 2), 0.6 * reach
+        points[:10] = 1.2 * reach * np.eye(d)[0]  # outside of the domain, and inside of a ball around its rim
+        centres[:10] = 0.9 * reach * np.eye(d)[0]
         wanted = nearest(points, ((np.zeros((1, d)), reach), (centres, radius)))
         for losses, allowed in ((work, 1e-12), (Patient(work), 1e-8)):
             off = float(np.abs(Restricted(losses, centres, radius).project(points) - wanted).max())  # type: ignore[arg-type]

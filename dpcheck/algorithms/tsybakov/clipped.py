@@ -141,7 +141,7 @@ class Restricted:
             return BallIntersection(self.workload.domain, self.centres, self.radius).project(w)
         near = self.workload.project(w)
         out = np.linalg.norm(near - self.centres, axis=-1) > self.radius
-        if not out.any():
+        if not out.any():  # the same: of time alone
             return near
         return np.where(out[..., None], dykstra(self.workload.project, self._ball, w), near)
 
