@@ -72,6 +72,8 @@ WHATS = {
     "epsilon spent": "spent",
 }
 """What a claim measures -> what a plan calls it."""
+MOST_TERMS = 10**6
+"""Of a bound that is a sum: a few seconds' worth."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -336,6 +338,8 @@ def _claimed(claim: Claim, values: Mapping[str, Any]) -> BoundRow:
         note = f"{note}, with probability {claim.probability}"
     if guarantees.is_false(claim):
         return BoundRow(claim.label, None, f"false ({claim.grade}); see dpcheck show {claim.label}", what)
+    if (terms := _terms(claim, values)) > MOST_TERMS:
+        return BoundRow(claim.label, None, f"is a sum of {terms:.3g} terms, too many to add up here", what)
     try:
         value = float(claim.at(values))
     except (InvalidInput, TypeError, ArithmeticError) as error:
@@ -343,6 +347,16 @@ def _claimed(claim: Claim, values: Mapping[str, Any]) -> BoundRow:
     if not math.isfinite(value):
         return BoundRow(claim.label, None, "has no finite value here", what)
     return BoundRow(claim.label, value, f"{note}; its proof has a gap" if claim.grade == "proof gap" else note, what)
+
+
+def _terms(claim: Claim, values: Mapping[str, Any]) -> float:
+    """The most terms of a sum in its bound; 0 where there is none, or where that does not follow from the values."""
+    import sympy as sp
+
+    sums = sp.sympify(claim.explicit or 0).atoms(sp.Sum)
+    counts = [upper - lower + 1 for total in sums for _, lower, upper in total.limits]
+    numbers = [count.subs({s: values[s.name] for s in count.free_symbols if s.name in values}) for count in counts]
+    return max((float(number) for number in numbers if number.is_number), default=0.0)
 
 
 def parse(text: str) -> tuple[str, Any]:

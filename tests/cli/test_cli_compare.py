@@ -217,6 +217,12 @@ def test_compare_bounds_says_what_is_wrong(root: Path, cli: Cli, arguments: tupl
     assert said in cli("compare-bounds", *SIZE, *arguments, code=2).stderr
 
 
+def test_sums_of_too_many_terms_are_left_out(root: Path, cli: Cli) -> None:
+    """At 1e9 dimensions private Frank-Wolfe takes more steps than can be added up."""
+    said = cli("plan", "l1_geometry/alg-3", "--n", "1e5", "--d", "1e9", "--epsilon", "1").stdout
+    assert "terms, too many to add up here" in said
+
+
 def test_a_vacuous_bound_names_the_n_at_which_it_is_not() -> None:
     known = list(catalogue.load().claims.values())
     setting = Setting(n=10_000, d=10, epsilon=1.0, delta=1e-6)
