@@ -64,9 +64,9 @@ class TestNew:
         mutate = ("mutate", "--family", "seeded", "--also", str(noisy))
         assert "unknown label 'noisy/thm-9'" in cli(*mutate, "noisy/thm-9", code=2).stderr
         bugs = noisy / "noisy" / "audits" / "mutants.py"
-        bugs.write_text(bugs.read_text().replace("law.scale", "law.width"))
+        bugs.write_text(bugs.read_text().replace("law.scale", "law.breadth"))
         said = cli(*mutate, "noisy").stdout
-        assert re.search(r"^crashed .*\n +noisy/thm-\S+: AttributeError: .* no attribute 'width'$", said, re.M)
+        assert re.search(r"^crashed .*\n +noisy/thm-\S+: AttributeError: .* no attribute 'breadth'$", said, re.M)
 
     def test_every_command_knows_it(self, cli: Cli, noisy: Path) -> None:
         also = ("--also", str(noisy))
