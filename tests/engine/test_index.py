@@ -302,7 +302,7 @@ class TestLazily:
         assert [fetch.may_hold(apart, "checks", label) for label in ("toy/thm-1", "toy/lem-2")] == [True, False]
         assert [fetch.may_hold(bounds, "states", label) for label in ("toy/lem-2", "other/lem-2")] == [True, False]
 
-    @pytest.mark.parametrize("label", ["toy/thm-2", "toy/wrong", "nobody/thm-1", "toy"])
+    @pytest.mark.parametrize("label", ["toy/thm-2", "toy/wrong", "nobody/thm-1", "nosuch"])
     def test_a_wrong_label_is_told_without_importing_anything_for_it(
         self, root: Path, monkeypatch: pytest.MonkeyPatch, label: str
     ) -> None:
