@@ -50,7 +50,7 @@ def clipped_gradient(workload: Workload, sample: Sample, w: Array, level: float)
 
 def _clipped_oracle(workload: Workload, sample: Sample, level: float) -> Callable[[Array], Array]:
     """The same as a function of the point: descents ask for it many times."""
-    if isinstance(workload, ClippedSums):  # the same: of memory alone
+    if isinstance(workload, ClippedSums):
         total = sample.weights.sum(axis=1, keepdims=True)
         return lambda w: np.asarray(workload.clipped_sum(w, sample, level) / total)
     return lambda w: clipped_mean(sample, workload.gradient(w[:, None], sample.values), level)
@@ -125,7 +125,7 @@ class Restricted:
         if not radius > 0:
             raise InvalidInput(f"a ball needs a radius > 0, got {radius!r}")
         self.workload, self.centres, self.radius = workload, centres, radius
-        if isinstance(workload, ClippedSums):  # the same: of memory alone
+        if isinstance(workload, ClippedSums):
             self.clipped_sum = workload.clipped_sum
 
     @property
@@ -141,7 +141,7 @@ class Restricted:
             return BallIntersection(self.workload.domain, self.centres, self.radius).project(w)
         near = self.workload.project(w)
         out = np.linalg.norm(near - self.centres, axis=-1) > self.radius
-        if not out.any():  # the same: of time alone
+        if not out.any():
             return near
         return np.where(out[..., None], dykstra(self.workload.project, self._ball, w), near)
 
