@@ -67,12 +67,12 @@ coverage: $(VENV)/.dev
 	$(COVERAGE) json -q --fail-under=0 -o .dpcheck/covered.json
 	$(BIN)/python tests/covered.py .dpcheck/covered.json
 
-# The daily loop: all but the tests that tests/slow.txt names. `make slow` measures all of them anew, one at a time.
+# The daily loop, a minute: all but the tests that tests/slow.txt names. `make slow` measures all of them anew.
 fast: $(VENV)/.dev
 	$(BIN)/python -m pytest -n $(WORKERS) -m 'not slow'
 
 slow: $(VENV)/.dev
-	$(BIN)/python -m pytest --measure
+	$(BIN)/python -m pytest -n $(WORKERS) --measure
 
 # Property tests with fresh examples, over and over for SECONDS; stops at the first failure, which prints how to repeat it.
 SECONDS ?= 3600

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import textwrap
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -23,35 +25,59 @@ settings.load_profile("ci")
 os.environ.setdefault("DPCHECK_CACHE_DIR", str(Path(__file__).resolve().parents[1] / ".dpcheck" / "tests"))
 
 SLOW = Path(__file__).with_name("slow.txt")
-"""Tests of more than `LIMIT` CPU seconds, each with its seconds, as `make slow` measured them."""
-LIMIT = 0.5
-_took: dict[str, float] = {}
+"""The test functions that the fast ring leaves out, each with the CPU seconds of all its cases, and the least of these."""
+RING = 50.0
+"""CPU seconds of the fast ring: with what two workers take to collect the tests, a minute."""
 
 
-def _slow() -> dict[str, float]:
-    rows = (line.split(" ", 1) for line in SLOW.read_text(encoding="utf-8").splitlines())
-    return {name: float(seconds) for seconds, name in rows}
+def _slow() -> tuple[float, dict[str, float]]:
+    """From how many CPU seconds on a function is slow, and those that are."""
+    least, *rows = SLOW.read_text(encoding="utf-8").splitlines()
+    return float(least.split()[0]), {name: float(seconds) for seconds, name in (row.split(" ", 1) for row in rows)}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--measure", action="store_true", help="rewrite the rows of tests/slow.txt for the tests that run")
+    parser.addoption("--measure", action="store_true", help="rewrite the rows of tests/slow.txt for the files that run")
     parser.addoption("--nightly", action="store_true", help="also run what takes minutes; see `make nightly`")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    slow = _slow()
+    _, slow = _slow()
     for item in items:
         if item.get_closest_marker("nightly") and not config.getoption("--nightly"):
             item.add_marker(pytest.mark.skip(reason="takes minutes; --nightly runs it"))
-        if item.nodeid in slow:
+        if _function(item.nodeid) in slow:
             item.add_marker(pytest.mark.slow)
 
 
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    before = _spent()
-    yield
-    _took[item.nodeid] = _spent() - before
+_began = 0.0
+_took: Counter[str] = Counter()
+
+
+def _function(nodeid: str) -> str:
+    return nodeid.partition("[")[0]
+
+
+def _file(name: str) -> str:
+    return name.partition("::")[0]
+
+
+def pytest_runtest_logstart() -> None:
+    global _began
+    _began = _spent()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if call.when == "teardown":
+        report.cpu_seconds = _spent() - _began  # goes with the report from a worker to the process that counts
+    return report
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.when == "teardown":
+        _took[_function(report.nodeid)] += report.cpu_seconds
 
 
 def _spent() -> float:
@@ -61,10 +87,20 @@ def _spent() -> float:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    if session.config.getoption("--measure"):
-        known = {name: seconds for name, seconds in _slow().items() if name not in _took}
-        slow = known | {name: seconds for name, seconds in _took.items() if seconds > LIMIT}
-        SLOW.write_text("".join(f"{slow[name]:.1f} {name}\n" for name in sorted(slow)), encoding="utf-8")
+    if session.config.getoption("--measure") and not hasattr(session.config, "workerinput"):
+        least, slow = _slow()
+        kept = {name: seconds for name, seconds in slow.items() if _file(name) not in set(map(_file, _took))}
+        if not any((session.config.rootpath / _file(name)).exists() for name in kept):
+            least = _least(sorted(_took.values()))
+        slow = kept | _took
+        rows = (f"{slow[name]:.2f} {name}\n" for name in sorted(slow) if slow[name] >= least)
+        SLOW.write_text(f"{least:.3f} CPU seconds or more\n" + "".join(rows), encoding="utf-8")
+
+
+def _least(seconds: list[float]) -> float:
+    """From how many seconds on a function is slow, if the shorter ones together are to take no more than `RING`."""
+    within = int(np.searchsorted(np.cumsum(seconds), RING, side="right"))
+    return seconds[within] if within < len(seconds) else float("inf")
 
 
 BOUNDS = """
