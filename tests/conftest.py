@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import textwrap
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Generator
 from pathlib import Path
 
@@ -25,7 +25,7 @@ settings.load_profile("ci")
 os.environ.setdefault("DPCHECK_CACHE_DIR", str(Path(__file__).resolve().parents[1] / ".dpcheck" / "tests"))
 
 SLOW = Path(__file__).with_name("slow.txt")
-"""Test functions that the fast ring leaves out, each with the CPU seconds of all its cases; first the least of these."""
+"""What the fast ring leaves out: test functions, each with the CPU seconds of its cases; first the least of these."""
 RING = 50.0
 """CPU seconds of the fast ring: with what two workers take to collect the tests, a minute."""
 
@@ -51,7 +51,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 _began = 0.0
-_took: Counter[str] = Counter()
+_took: defaultdict[str, float] = defaultdict(float)
 
 
 def _function(nodeid: str) -> str:
@@ -71,9 +71,7 @@ def pytest_runtest_logstart() -> None:
 def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     if call.when == "teardown":
-        report.user_properties.append(
-            ("CPU seconds", _spent() - _began)
-        )  # travels from a worker to where they are summed
+        report.user_properties.append(("CPU seconds", _spent() - _began))  # travels to where they are summed
     return report
 
 
