@@ -384,7 +384,8 @@ class Proof:
         names = ", ".join(f"{s} = {v}" for s, v in better.items())
         if isinstance(at_most(_order(improved), least, regime), Ray | Undecided):
             return "fails", f"neither the choice nor {names} is optimal: {least} is possible"
-        return "follows", f"not optimal: {names} gives {least}; at {_exponents(lost)} {lost.rate} becomes {lost.other}"
+        symbols = {symbol.name for symbol in sp.sympify(bound).free_symbols}
+        return "follows", f"not optimal: {names} gives {least}; {_gain(lost, symbols)}"
 
 
 @dataclass(frozen=True)
@@ -492,5 +493,9 @@ def _order(rate: Any) -> Order:
     return Order.of(rate, ignore_rounding=True)
 
 
-def _exponents(ray: Ray) -> str:
-    return ", ".join(f"{s} = {v}" for s, v in {**ray.exponents, **ray.parameters}.items())
+def _gain(ray: Ray, symbols: set[str]) -> str:
+    """What a better choice gains along a ray. `symbols` are the bound's; other names are exponents of a regime."""
+    grow = (f"{name} = N^({v})" if name in symbols else f"{name} = {v}" for name, v in ray.exponents.items() if v)
+    fixed = (f"{name} = {v}" for name, v in ray.parameters.items())
+    rates = f"{ray.rate} becomes {ray.other}"
+    return f"with {', '.join((*grow, *fixed))} for a growing N, the order {rates}" if ray.exponents else rates
