@@ -178,6 +178,9 @@ def run_and_kept(
     from dpcheck.recorded.samples import audit_samples
 
     check_kept(path)
+    if Path(path).exists():
+        cure = f"`dpcheck audit --outputs {shown(path)}` judges what it holds; move it, or keep these in another file"
+        raise InvalidInput(f"--keep {shown(path)}: there is such a file, and it would be lost; {cure}")
     x, y = record_outputs(mechanism, *pair, trials=trials, seed=options["seed"], adjacency=adjacency, halts=halts)
     try:
         keep_outputs(path, x, y)

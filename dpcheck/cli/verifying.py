@@ -11,7 +11,7 @@ import click
 
 from dpcheck.cli.common import Exit, also_option, complain, echo_json, json_option, leave, root_option
 from dpcheck.errors import CollectionError, InvalidInput, UnknownLabel, WitnessRejected
-from dpcheck.foreign import plain, shortened
+from dpcheck.foreign import plain, shortened, shown
 
 if TYPE_CHECKING:
     from dpcheck.certificates import Certified
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @click.command("verify")
-@click.argument("witnesses", nargs=-1, metavar="[FILE.json]…")
+@click.argument("witnesses", nargs=-1, metavar="[FILE.json or FOLDER]…")
 @click.option("--all", "every", is_flag=True, help="Every witness that came with dpcheck, or with the content.")
 @click.option("--second", is_flag=True, help="Certificates by another checker too; needs dpcheck[second].")
 @root_option
@@ -36,14 +36,16 @@ def verify_command(
     Certificates are checked in exact rationals: that they are about the claim's own problem and prove the bound; with
     --second, by another checker too, which shares no line with the first.
 
-    A witness of sampled counts is attested, not verified: its counts are testimony. Each is recomputed in a process of
-    its own, within bounds of time and memory. Exit 1 when one is rejected, 2 when a file is no witness.
+    Of a folder, every .json file in it and below. A witness of sampled counts is attested, not verified: its counts are
+    testimony. Each is recomputed in a process of its own, within bounds of time and memory. Exit 1 when one is
+    rejected, 2 when a file is no witness.
     """
     from dpcheck.engine import layout, own
     from dpcheck.isolation import Isolated
 
     if bool(witnesses) == every:
-        raise click.UsageError("give witnesses, FILE.json, or --all for every one that came with dpcheck")
+        raise click.UsageError("give witnesses, FILE.json or FOLDER, or --all for every one that came with dpcheck")
+    witnesses = tuple(file for path in witnesses for file in _files(path))
     if every:
         here = layout.find(root)
         witnesses = tuple(map(str, here.witnesses))
@@ -65,6 +67,18 @@ def verify_command(
         leave(Exit.UNEXPECTED)
     if "unreadable" in outcomes:
         leave(Exit.USAGE)
+
+
+def _files(path: str) -> list[str]:
+    """The file itself; of a folder, the witnesses and certificates in it."""
+    if not Path(path).is_dir():
+        return [path]
+    files = sorted(map(str, Path(path).rglob("*.json")))
+    if not files:
+        raise click.UsageError(
+            f"there is no .json file in {shown(path)}; `dpcheck run` names the witnesses that it writes"
+        )
+    return files
 
 
 class _Claims:

@@ -461,13 +461,13 @@ def _version(db: sqlite3.Connection) -> int | None:
 
 def _unusable(path: Path, what: str, error: Exception) -> StoreError:
     reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
-    damaged = isinstance(error, UnicodeDecodeError) or "malformed" in reason or "not a database" in reason
+    damaged = isinstance(error, UnicodeDecodeError) or "malformed" in reason
     cure = "give a file in a writable folder by --store" if what != "read" else "name one that `dpcheck run` made"
-    if "no such table" in reason or "no such column" in reason:
+    if "no such table" in reason or "no such column" in reason or "not a database" in reason:
         cure = "it is none of dpcheck, or has lost a part: name one that `dpcheck run` made"
     if damaged:
         saves = f"`dpcheck merge {foreign.shown(path)} --store new.db` saves what can be read of it"
-        cure = f"the file is damaged, or no store: move it away; {saves}"
+        cure = f"the file is damaged: move it away; {saves}"
     elif what == "write":
         cure = f"finished cells are kept: make room and run the same command again, or {cure}"
     return StoreError(f"cannot {what} the store {path}: {reason}; {cure}")

@@ -61,6 +61,7 @@ def here(beside_pair: Path) -> Path:
         newer.execute("INSERT INTO meta VALUES ('schema_version', '99')")
         newer.commit()
     np.savez(beside_pair / "empty.npz")
+    (beside_pair / "empty").mkdir()
     for name in ("x.txt", "foreign.db", "broken.json"):
         (beside_pair / name).write_text("hello")
     return beside_pair
@@ -79,6 +80,12 @@ OWN = [
     (("audit", "--outputs", "empty.npz", "--epsilon", "1"), "empty.npz holds nothing; two samples are called data"),
     ((*AUDIT, *PAIR, "--trials", "200", "--keep", "/proc/fits.npz"), "cannot use '/proc/fits.npz': No such file or"),
     ((*AUDIT, *PAIR, "--trials", "200", "--keep", f"{'x' * 300}.npz"), "File name too long; give another name"),
+    (
+        (*AUDIT, *PAIR, "--trials", "200", "--keep", "scores.npz"),
+        "it would be lost; `dpcheck audit --outputs scores.npz`",
+    ),
+    (("verify", "empty"), "there is no .json file in empty"),
+    (("merge", "mech.py"), "it is none of dpcheck, or has lost a part: name one that `dpcheck run` made"),
     (("audit", "mech.py:mélange", *PAIR), "mech.py has no function 'mélange'; it has mean, quits"),
     (("merge", "nowhere.db"), "there is no store at nowhere.db; `dpcheck run` makes one"),
     (("merge", "other.db"), "it is none of dpcheck, or has lost a part: name one that `dpcheck run` made"),

@@ -70,6 +70,7 @@ def test_a_leak_its_witness_and_its_verification(here: Path, cli: Cli, extra: tu
     (witness,) = (here / ".dpcheck").glob("witness-*.json")
     assert lines[-1].split() == ["reproduce", "dpcheck", "verify", f".dpcheck/{witness.name}"]
     verified = cli("verify", str(witness))
+    assert cli("verify", ".dpcheck").stdout == verified.stdout.replace(str(witness), f".dpcheck/{witness.name}")
     assert "attested, not verified: the claim that 'leaky' is 1-DP is violated if the counts" in verified.stdout
 
     tampered = json.loads(witness.read_text())

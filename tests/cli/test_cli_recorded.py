@@ -64,7 +64,9 @@ def test_a_run_is_kept_and_judged_again(here: Path, cli: Cli) -> None:
     assert first["epsilon_lower"] == again["epsilon_lower"] > 1
     said = cli("audit", "--outputs", "kept.npz", "--epsilon", "1", code=1).stdout
     assert "word of whoever recorded them" in _pair(said)
-    assert _pair(cli(*run[:-1], code=1).stdout) == _pair(cli(*run[:-3], code=1).stdout) != _pair(said)
+    assert "--keep kept.npz: there is such a file" in cli(*run, code=2).stderr
+    unkept = cli(*run[:-3], code=1).stdout
+    assert _pair(cli(*run[:-2], "again.npz", code=1).stdout) == _pair(unkept) != _pair(said)
     assert again["among"] == 1
     assert again["rows"] == {"x": 2000, "y": 2000}
     split = cli("audit", "--outputs", "kept.npz", "--epsilon", "4", "--among", "4", "--json").stdout

@@ -296,7 +296,7 @@ def test_a_flipped_page(commands: Commands, undisturbed: Results) -> None:
     assert sorted(saved)[len(saved) // 4] >= CELLS - 8, saved  # the cells of one page, which are its neighbours
     code, said = commands.run(*WHOLE, "0")
     if code:
-        assert "is damaged, or no store: move it away; `dpcheck merge s.db --store new.db` saves what can be" in said
+        assert "is damaged: move it away; `dpcheck merge s.db --store new.db` saves what can be" in said
     commands.run("merge", "s.db", "--store", "new.db")
     assert commands.run("run", "--store", "new.db", "--workers", "0")[0] == 0
     assert results(commands.folder / "new.db") == undisturbed
