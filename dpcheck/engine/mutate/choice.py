@@ -14,7 +14,7 @@ from typing import Any
 from dpcheck.checks import Check
 from dpcheck.engine.catalogue import Catalogue
 from dpcheck.engine.collect import ContentFile
-from dpcheck.engine.mutate import bugs, code, nulls
+from dpcheck.engine.mutate import bugs, code, constants, nulls
 from dpcheck.engine.mutate.arguments import Arguments
 from dpcheck.engine.mutate.mutation import FAMILIES, Family, Mutation, Trial
 from dpcheck.engine.mutate.table import SampleOfMutants
@@ -45,7 +45,8 @@ def mutations(catalogue: Catalogue, wanted: Sequence[str], families: Sequence[Fa
     if "code" in families:
         owners = {module: paper for paper in catalogue.own.code for module in _of_own(catalogue, paper)}
         names = _modules(kinds.values(), wanted, catalogue)
-        every += [m for name in names for m in code.of_module(name, owners.get(name, ""))]
+        made = [(name, owners.get(name, "")) for name in names]
+        every += [m for each in made for kind in (code, constants) for m in kind.of_module(*each)]
     if "null" in families:
         every += nulls.of_algorithms(kinds.values())
     if "seeded" in families:

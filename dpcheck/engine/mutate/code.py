@@ -8,7 +8,7 @@ import functools
 import importlib
 import inspect
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,7 +57,6 @@ def of_module(name: str, owner: str = "") -> Iterator[Mutation]:
     source = path.read_text(encoding="utf-8")
     lines = source.splitlines()
     for site in sites(ast.parse(source)):
-        argued = [line.partition(ARGUED)[2].strip() for line in lines[site.first - 1 : site.last] if ARGUED in line]
         yield Mutation(
             "code",
             f"{name}:{site.function}",
@@ -65,19 +64,24 @@ def of_module(name: str, owner: str = "") -> Iterator[Mutation]:
             f"+{site.first - site.begins}:{site.column} {site.said}",
             functools.partial(apply, name, path, site),
             lines=((str(path), site.first, site.last),),
-            argued=argued[0] if argued else "",
+            argued=argued(lines[site.first - 1 : site.last]),
             where=f"{path.name}:{site.first}",
             owner=owner,
         )
+
+
+def argued(lines: Sequence[str]) -> str:
+    """Why no change of them can be noticed, where one of them says so."""
+    return next((line.partition(ARGUED)[2].strip() for line in lines if ARGUED in line), "")
 
 
 def sites(tree: ast.Module) -> Iterator[Site]:
     """The places of a module that are changed, each with its changes."""
     numbers = {id(node): place for place, node in enumerate(ast.walk(tree))}
     for function, node in functions(tree.body, ""):
-        for part in _touched(node):
+        for part in touched(node.body):
             first = getattr(part, "lineno", node.lineno)
-            for operator, said, change in _changes(part):
+            for operator, said, change in changes(part):
                 place, last = numbers[id(part)], part.end_lineno or first
                 yield Site(function, place, operator, said, change, first, last, part.col_offset, node.lineno)
 
@@ -91,9 +95,9 @@ def functions(body: Iterable[ast.stmt], prefix: str) -> Iterator[tuple[str, ast.
             yield from functions(node.body, f"{prefix}{node.name}.")
 
 
-def _touched(node: ast.FunctionDef) -> Iterator[ast.stmt | ast.expr]:
-    """The statements and expressions of a function's body whose change is one of behaviour."""
-    queue: list[ast.AST] = list(reversed(node.body))
+def touched(parts: Sequence[ast.AST]) -> Iterator[ast.stmt | ast.expr]:
+    """The statements and expressions of these parts, a function's body say, whose change is one of behaviour."""
+    queue: list[ast.AST] = list(reversed(parts))
     while queue:
         part = queue.pop()
         if isinstance(part, UNTOUCHED) or (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant)):
@@ -111,7 +115,8 @@ def _touched(node: ast.FunctionDef) -> Iterator[ast.stmt | ast.expr]:
         queue.extend(reversed(children))
 
 
-def _changes(node: ast.AST) -> Iterator[tuple[str, str, Callable[[Any], ast.AST]]]:
+def changes(node: ast.AST) -> Iterator[tuple[str, str, Callable[[Any], ast.AST]]]:
+    """What is done to one node: the operator, the change in words, and what stands in its place."""
     text = _short(node)
     match node:
         case ast.Constant(value=bool()):
@@ -203,10 +208,15 @@ def apply(name: str, path: Path, site: Site) -> None:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     old = next(node for place, node in enumerate(ast.walk(tree)) if place == site.place)
     new = ast.copy_location(site.change(old), old)
-    _Exchange(old, new).visit(tree)
+    exchanged(tree, old, new)
     compiled = compile(ast.fix_missing_locations(tree), str(path), "exec", dont_inherit=True)
     code = next(each for each in _codes(compiled) if each.co_qualname == site.function)
-    _function(importlib.import_module(name), site.function).__code__ = code
+    living(importlib.import_module(name), site.function).__code__ = code
+
+
+def exchanged(tree: ast.AST, old: ast.AST, new: ast.AST) -> None:
+    """Puts a node in the place of another one."""
+    _Exchange(old, new).visit(tree)
 
 
 class _Exchange(ast.NodeTransformer):
@@ -224,7 +234,7 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from _codes(each)
 
 
-def _function(module: types.ModuleType, qualified: str) -> types.FunctionType:
+def living(module: types.ModuleType, qualified: str) -> types.FunctionType:
     """The living function of that name, below its decorators."""
     *outer, last = qualified.split(".")
     first: Any = vars(functools.reduce(getattr, outer, module))[last]
