@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -25,7 +25,7 @@ from dpcheck.cli.common import (
     root_option,
     table,
 )
-from dpcheck.errors import DpcheckError, Infeasible, InvalidInput
+from dpcheck.errors import DpcheckError, Infeasible, InvalidInput, UnknownLabel
 
 if TYPE_CHECKING:
     from dpcheck.claims import Claim
@@ -139,7 +139,10 @@ def plan_command(
     from dpcheck.engine.algorithms import algorithm as known
 
     if not (root or also):
-        known(algorithm)  # an unknown one is told before anything else
+        try:
+            known(algorithm)  # an unknown one is told before anything else
+        except UnknownLabel as error:
+            _planned_instead(algorithm, root, error)
     setting = setting_of(**options)
     fields = dict(planning.parse(text) for text in settings)
     catalogue = opened(root, also)  # without which an algorithm of one's own is not known
@@ -157,6 +160,19 @@ def plan_command(
         _screen(planned, setting, readings)
     if not planned.privacy.stands:
         leave(Exit.NO_GUARANTEE)
+
+
+def _planned_instead(label: str, root: str | None, unknown: UnknownLabel) -> NoReturn:
+    """What to plan in place of a statement; of what nobody knows, that."""
+    catalogue = opened(root)
+    claim = catalogue and catalogue.claims.get(label)
+    if not claim:
+        raise unknown
+    from dpcheck.engine.algorithms import algorithms
+
+    about = [f"`dpcheck plan {each}`" for each in claim.about if each in algorithms()]
+    cure = f"it speaks of what can be: {', '.join(about)}" if about else f"`dpcheck show {label}` says what it states"
+    raise InvalidInput(f"{label} is a statement, which cannot be planned; {cure}")
 
 
 @contextlib.contextmanager

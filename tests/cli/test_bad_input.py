@@ -131,6 +131,10 @@ CONTENT = [
     (("compare-bounds", "--n", "1e5", "--d", "50", "--epsilon", "-1"), "-1"),
     (("list", "--kind", "nosuch"), "got 'nosuch'; there are "),
     (("plan", "nosuch", "--n", "10"), "unknown label 'nosuch'"),
+    (
+        ("plan", "tsybakov/thm-7", "--n", "10"),
+        "is a statement, which cannot be planned; it speaks of what can be: `dpcheck",
+    ),
     (("list", "--paper", "nosuch"), "no paper has the key 'nosuch'; there are auditor, l1_geometry, "),
     (("verify", "{here}/null.json"), "null.json: unreadable: certificate 1: `bound` should be a rational"),
     (("verify", "{here}/names.json"), "names.json: unreadable: certificate 1: `multipliers` should be"),
