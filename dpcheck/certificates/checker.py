@@ -190,8 +190,9 @@ def main(paths):
         except Exception as error:  # whatever is amiss, nothing is proved
             return print(f"{path}: REJECTED: {type(error).__name__}: {error}") or 1
         for (bound, attained), certificate in checked:
-            lines = "\n    ".join([str(certificate["parameters"]), *certificate["problem"]])
-            print(f"{path}: proved of every function\n    {lines}\n  is at most {bound}; of some it is {attained}")
+            print(f"{path}: proved that in", certificate["parameters"], *certificate["problem"], sep="\n    ")
+            sizes = {f"at most {bound} for every function": bound, f"{attained} for one": attained}
+            print("  what is to be bounded is", " and ".join(text for text, size in sizes.items() if size is not None))
     return 0 if paths else 2
 
 
