@@ -88,6 +88,14 @@ def test_only_what_reads_a_constant_may_notice_it(module):
     assert at["Heir"] == ["class Heir(Plan):"]
 
 
+def test_formulas_are_mutated_where_they_are_claimed(tmp_path, monkeypatch):
+    (tmp_path / "formulas.py").write_text("import sympy as sp\nx = sp.Symbol('x', positive=True)\nF = 2 * x\nA = 2\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    found = {m.target for m in constants.of_module("formulas")}
+    del sys.modules["formulas"]
+    assert found == {"formulas:A"}
+
+
 def test_a_constant_can_be_argued(tmp_path, monkeypatch):
     (tmp_path / "argued_constant.py").write_text("MOST = 100  # the same: no more are ever asked for\nA = 2\n")
     monkeypatch.syspath_prepend(tmp_path)

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import sympy as sp
+
 from dpcheck.engine.mutate import code
 from dpcheck.engine.mutate.mutation import Lines, Mutation
 
@@ -39,10 +41,13 @@ class Constant:
 
 def of_module(name: str, owner: str = "") -> Iterator[Mutation]:
     """Every mutant of a module's constants; `owner` is the paper of one that is not dpcheck's."""
-    path = Path(inspect.getfile(importlib.import_module(name)))
+    module = importlib.import_module(name)
+    path = Path(inspect.getfile(module))
     lines = path.read_text(encoding="utf-8").splitlines()
     package = {file: ast.parse(file.read_text(encoding="utf-8")) for file in sorted(path.parent.glob("*.py"))}
     for each in constants(package[path]):
+        if not each.owner and isinstance(vars(module)[each.name], sp.Basic):
+            continue  # a claim was made of it when it was read, and is mutated where it is claimed
         read = tuple(_reading(each, path, package))
         for part, operator, said, text in _changed(each.value):
             first, last = _span(part)
