@@ -44,7 +44,8 @@ def fields_of_the_queries(context: Context) -> Verdict:
     # unbound: what is refused, which no formula says
     asked = [(f"{count} queries", partial(ThresholdTest, count=count), count >= 1) for count in (0, 1, 2)]
     asked += [(f"sensitivity {s}", partial(ThresholdTest, sensitivity=s), s > 0) for s in (0.0, 0.5, 2.0)]
-    wrong = plans.wrongly_answered(asked)
+    if wrong := plans.wrongly_answered(asked):
+        return plans.answered(wrong, "")
     plan = ThresholdTest().schedule(Problem.of(plain(1, 1), PureDP(1.0)), 7)
     (read,) = plan.releases[0].reads
     if (read.start, read.stop, read.sensitivity) != (0, 7, 1.0):

@@ -81,6 +81,18 @@ def _blocks(row: Any) -> list[tuple[int, int]]:
     return [(first + each.start, first + each.start + each.users) for each in inner or (row,)]
 
 
+def wrong_dials(make: Callable[..., Any], told: Problem, n: int, settings: Mapping[str, str]) -> list[str]:
+    """Dials that do not multiply their setting of the first phase, up to what is rounded."""
+    wrong = []
+    for dial, name in settings.items():
+        once, thrice = (
+            getattr(make(**{dial: times * getattr(make(), dial)}).schedule(told, n).phases[0], name) for times in (1, 3)
+        )
+        if abs(thrice - 3 * once) > (3 if isinstance(once, int) else 1e-9 * thrice):
+            wrong.append(f"{name} is {once} and {thrice} at thrice the {dial}")
+    return wrong
+
+
 def wrong_refusals(make: Callable[[], Any], n: int) -> list[str]:
     """What is not refused by its own name: budgets beyond the theorems' and of another kind, users without samples."""
     told, wrong = plain(2, 3), []
@@ -114,7 +126,10 @@ def phased(n: int, told: Problem) -> Verdict:
     groups = math.ceil(100 * logarithm(told, 20 * n * told.samples_per_user))
     makes += [partial(kind, groups=groups), partial(kind, groups=groups - 1)]
     wrong = [*wrongly_answered(asked), *wrong_promises(makes, told, n, [*legal, True, False])]
-    wrong += [] if wrong else [*wrong_blocks(kind().schedule(told, n), n), *wrong_refusals(kind, n)]
+    if not wrong:
+        wrong += wrong_blocks(kind().schedule(told, n), n) + wrong_refusals(kind, n)
+        settings = {"c_step": "eta", "c_radius": "tau", "c_noise": "sigma", "c_score": "test", "c_groups": "groups"}
+        wrong += wrong_dials(kind, told, 8 * n, settings)
     return answered(wrong, f"{len(asked)} fields and runs, and {len(makes)} promises, are as they are to be")
 
 
@@ -210,6 +225,8 @@ def accelerated(kind: type[MinibatchSGD] | type[PhasedERM], told: Problem, n: in
             legal += [False, False, True, True]
         wrong = wrong_promises(makes, told, n, legal)
         wrong += wrong_blocks(few().schedule(told, n), n) + wrong_refusals(few, n)
+        settings = {"c_steps": "steps", "c_radius": "tau", "c_noise": "sigma", "c_score": "test", "c_batch": "batch"}
+        wrong += wrong_dials(few, told, n, settings)
         wrong += _promised_where_steps_are_covered(partial(kind, **inside, c_users=100.0), n)
     if not wrong:
         wrong += _wrong_theorems(few, told, n)
@@ -360,6 +377,7 @@ def passes() -> Verdict:
     if not wrong:
         wrong += wrong_sizes(kind(), told, (0, 1, 2, 3, 4), lambda n: n >= 2)
         wrong += wrong_blocks(kind().schedule(told, 90), 90) + wrong_refusals(kind, 90)
+        wrong += wrong_dials(kind, told, 90, {"c_noise": "sigma"})
     return answered(wrong, f"{len(asked)} fields, steps and runs are as they are to be")
 
 
