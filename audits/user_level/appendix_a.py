@@ -452,6 +452,8 @@ def lines_of_algorithm_4(context: Context) -> Verdict:
     law, (row,) = run.find("bit").law, run.schedule.phases
     if (law.threshold, law.query) != (row.threshold, row.query):  # type: ignore[attr-defined]
         return differs(f"the law of the bits is {law}, the settings are {row}")
+    if len(run.transcript.coins) != 1:
+        return differs(f"{len(run.transcript.coins)} coins are tossed for the threshold, which has one")
     (coin,), live = run.transcript.coins, np.ones(trials, dtype=bool)
     left, right = [], []
     for t, entry in enumerate(run.transcript.entries):
