@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry.intersections import BallIntersection
@@ -216,7 +217,7 @@ def _root(rising: Callable[[Array], Array], low: Array, high: Array, gap: float)
     return (low + high) / 2
 
 
-def _beyond(w: Array, up: Array, gap: float) -> Array:
+def _beyond(w: Array, up: NDArray[np.bool_], gap: float) -> Array:
     """A point on the other side of a sign change that is nearly met: it hastens what the middle closes anyway."""
     return w + np.where(up, -0.9, 0.9) * gap  # the same: any point does
 
