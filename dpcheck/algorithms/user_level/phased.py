@@ -173,7 +173,8 @@ class PhasedSGD(Algorithm[GroupedPhase]):
         return problem.constants.smoothness(2.0) * self._first_step(problem, n) <= 1
 
     def _refuse(self, problem: Problem, n: int) -> None:
-        needs = f"eta_1 <= 1/{problem.constants.smoothness(2.0):.4g}, at least one user per group in its last phase"
+        steep = problem.constants.smoothness(2.0)
+        needs = f"eta_1 <= 1/beta, beta = {steep:.4g}, and at least one user per group in its last phase"
         raise Infeasible(
             self.label,
             needs,
