@@ -22,7 +22,7 @@ from dpcheck.engine.statements import explicit_of, stated
 from dpcheck.harness import accuracy, domain, plans
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.symbolic import advanced_composition_proved, agree, proved, where_proved
-from dpcheck.interfaces import Array, Problem
+from dpcheck.interfaces import Array, Problem, Rng
 from dpcheck.laws import AboveThreshold, Gaussian, Laplace
 from dpcheck.privacy import PureDP, gaussian_delta
 from dpcheck.running import Fixed, Run
@@ -44,10 +44,17 @@ def fields_of_the_queries(context: Context) -> Verdict:
     # unbound: what is refused, which no formula says
     asked = [(f"{count} queries", partial(ThresholdTest, count=count), count >= 1) for count in (0, 1, 2)]
     asked += [(f"sensitivity {s}", partial(ThresholdTest, sensitivity=s), s > 0) for s in (0.0, 0.5, 2.0)]
-    wrong = plans.wrongly_answered(asked)
-    (read,) = ThresholdTest().schedule(Problem.of(plain(1, 1), PureDP(1.0)), 7).releases[0].reads
+    if wrong := plans.wrongly_answered(asked):
+        return plans.answered(wrong, "")
+    plan = ThresholdTest().schedule(Problem.of(plain(1, 1), PureDP(1.0)), 7)
+    (read,) = plan.releases[0].reads
     if (read.start, read.stop, read.sensitivity) != (0, 7, 1.0):
         wrong.append(f"all of 7 records are read, and a query of sensitivity 1 is told of, not {read}")
+    wrong += [f"{plan.gradients} gradients of no loss"] if plan.gradients else []
+    for s in (0.5, 3.0):
+        (one,) = ThresholdTest(sensitivity=s).schedule(Problem.of(plain(1, 1), PureDP(0.7)), 7).releases
+        spent = one.law.pure(one.reads[0].sensitivity)
+        wrong += [] if math.isclose(spent, 0.7) else [f"{spent} is spent for queries of sensitivity {s}"]
     return plans.answered(wrong, f"{len(asked)} fields are as they are to be")
 
 
@@ -317,6 +324,25 @@ def subsampled_laplace_sum(context: Context, *, M: int) -> Verdict:
     return agree([value], [sharp], "epsilon after subsampling", 1e-6)
 
 
+def _subset(size: int, again: bool, rng: Rng) -> Array:
+    return subsampled(lambda rows, *_: rows, size, replacement=again)(np.zeros((5, 1)), rng, 3)
+
+
+@check("user_level/proc-subsample", kind="transcription")
+def sizes_of_subsets(context: Context) -> Verdict:
+    """A subset has one record at least, and as many as there are at most, unless they are drawn with replacement."""
+    # unbound: what is refused, which no formula says
+    asked = [
+        (
+            f"{size} of 5, again {again}",
+            partial(_subset, size, again, context.rng()),
+            size >= 1 and (again or size <= 5),
+        )
+        for size, again in itertools.product((0, 1, 5, 6), (False, True))
+    ]
+    return plans.answered(plans.wrongly_answered(asked), "subsets of 5 records are drawn and refused as they should be")
+
+
 @check("user_level/proc-subsample", kind="accuracy")
 def subsets_are_uniform_and_distinct(context: Context) -> Verdict:
     """Every pair of 5 records equally often among subsets of 2, by chi-square."""
@@ -426,6 +452,8 @@ def lines_of_algorithm_4(context: Context) -> Verdict:
     law, (row,) = run.find("bit").law, run.schedule.phases
     if (law.threshold, law.query) != (row.threshold, row.query):  # type: ignore[attr-defined]
         return differs(f"the law of the bits is {law}, the settings are {row}")
+    if len(run.transcript.coins) != 1:
+        return differs(f"{len(run.transcript.coins)} coins are tossed for the threshold, which has one")
     (coin,), live = run.transcript.coins, np.ones(trials, dtype=bool)
     left, right = [], []
     for t, entry in enumerate(run.transcript.entries):

@@ -37,6 +37,7 @@ from .cases import (
     accelerated,
     bowl,
     difference_of_laplace,
+    huber,
     linear,
     plain,
     problem,
@@ -230,6 +231,32 @@ def phases_by_their_lemmas(context: Context, *, phases: int) -> Verdict:
             values.append(stated_by_phases(label, rows, **at, l=phases, **({"r": 0.05} if more else {})))
             wanted.append(min(at["L"] * at["D"], total + more))
     return agree(values, wanted, "the bound over the sum of its phases", tolerance=1e-9)
+
+
+@check("user_level/thm-c3@summed", kind="transcription")
+def what_the_bound_is_told_of_a_plan(context: Context) -> Verdict:
+    """The l2 diameter between two corners of a cube, or the distance that is told, and what is left after the stages
+    that fit into the steps of each phase.
+    """
+    # unbound: what a plan says of itself, to which the bound is applied
+    work = huber(3, 4)
+    corners = [work.project(np.full((1, 3), side)) for side in (-1e3, 1e3)]
+    wide, left, right = float(np.linalg.norm(corners[0] - corners[1])), list[float](), list[float]()
+    for noise, distance in itertools.product((1e-4, 5e-4, 0.05), (None, 0.5)):
+        algorithm = replace(REDUCED_FULL_3, phases=3, c_noise=noise, distance=distance)
+        told, n = problem(work), 300
+        terms = algorithm.terms(told, n)
+        left += [terms["R"], terms["l"]]
+        right += [wide if distance is None else distance, 3]
+        for row, gap in zip(algorithm.schedule(told, n).phases, terms["Delta[i]"], strict=True):
+            noisy = 128 * row.variance / (3 * row.weight * row.gap)
+            steps = [math.ceil(max(4 * math.sqrt(2 * row.smooth / row.weight), noisy * 2**k)) for k in range(2, 60)]
+            count = sum(total <= row.steps for total in itertools.accumulate(steps))
+            left.append(row.gap / gap)
+            right.append(2.0**count if count else 0.0)
+    if 0.0 not in right or max(right) < 8:
+        return undecided("no phase without a stage that fits, or none with two", "exact")
+    return agree(left, right, "R, the phases, and how much smaller a phase makes its gap")
 
 
 def far_user(tau: float, at: dict[str, float]) -> float:

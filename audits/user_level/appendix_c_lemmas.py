@@ -23,12 +23,13 @@ from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.search import BallRecords, UserRecords
 from dpcheck.harness.sensitivity import Certificate
 from dpcheck.harness.symbolic import agree, proved
-from dpcheck.interfaces import Array, Sample
+from dpcheck.interfaces import Array, Objective, Sample
 from dpcheck.running import Fresh, Run
+from dpcheck.solvers import certified
 from dpcheck.symbols import D, L, d, lambda_, m, n, sigma
 from dpcheck.verdicts import Verdict, combine, consistent, differs, undecided
 
-from .cases import REDUCED_DIALS, WORKLOADS, linear, problem, quadratic, top
+from .cases import REDUCED_DIALS, WORKLOADS, huber, linear, problem, quadratic, top
 
 
 @check(
@@ -184,9 +185,10 @@ def parameters_of_the_stages(context: Context) -> Verdict:
     """As many stages as a budget has room for, the last of which takes what is left; upsilon is 2B, or the root of
     mu V^2/(3 Delta_0 2^-(k - 1) N(N + 1)(N + 2)), whichever is larger, for a stage of N steps.
     """
-    rng, left, right = context.rng(), [], []
+    rng, left, right, counts = context.rng(), [], [], set[int]()
     # The root is the larger one only where the noise leaves no room for a stage.
-    for budget, noise in ((1, 1e8), (3, 1e3), (7, 1e12), (7, 1.0), (40, 1.0), (300, 1.0), (20_000, 1.0)):
+    some = ((1, 1e8), (3, 1e3), (7, 1e12), (40, 1.0), (100, 1e-9), (300, 1e-3), (3000, 1e-3), (20_000, 1e-2))
+    for budget, noise in some:
         gap, variance, mu = np.exp(rng.uniform(-2, 2, 3)) * [1, noise, 1]
         smooth = mu * (1 + 30 * rng.random())
         ask = partial(stages, budget, gap=gap, variance=variance, mu=mu, smooth=smooth)
@@ -198,6 +200,7 @@ def parameters_of_the_stages(context: Context) -> Verdict:
         ]
         fitting = np.cumsum(np.ceil(shortest))
         count = int((fitting <= budget).sum())
+        counts.add(count)
         steps = [*np.ceil(shortest[: max(count - 1, 0)])]
         steps.append(budget - sum(steps))
         left += [halvings, len(plan), *(one.steps for one in plan), *(one.upsilon for one in plan)]
@@ -206,6 +209,8 @@ def parameters_of_the_stages(context: Context) -> Verdict:
             max(2 * smooth, math.sqrt(mu * variance * 2.0**k / (6 * gap * N * (N + 1) * (N + 2))))
             for k, N in enumerate(steps, 1)
         ]
+    if not {0, 1} < counts or max(counts) < 4:
+        return undecided(f"{counts} stages in these budgets", "exact")
     return agree(left, right, "halvings, steps and upsilon of all stages")
 
 
@@ -346,6 +351,22 @@ def minimiser_is_the_closed_form(context: Context) -> Verdict:
         gap, 1e-10 * top(work), statement="gap <= 1e-10 L R", tolerance=1e-3,
         covers="strong convexity bounds the squared distance to the closed form by the gap",
     )  # fmt: skip
+
+
+@check("user_level/proc-rerm", kind="transcription")
+def minimiser_that_is_not_certified(context: Context) -> Verdict:
+    """Just where the certified gap exceeds what is asked for, in units of L times the l2 diameter, it is refused."""
+    # unbound: what is refused, which no formula says
+    work, centre, weight = huber(3, 4), np.zeros((1, 3)), 0.3
+    sample = Sample(work.rows(context.rng(), 1, 20), np.ones((1, 20)))
+    gap = float(certified(Objective(workload=work, sample=sample, weight=weight, centre=centre)).gap) / top(work)
+    if not gap > 0:
+        return undecided("the solver certifies no gap at all", "exact")
+    asked = [
+        (f"{share} of the gap", partial(regularised_erm, work, sample, centre, weight, accuracy=share * gap), share > 1)
+        for share in (0.01, 0.6, 0.99, 1.01, 1.7)
+    ]
+    return plans.answered(plans.wrongly_answered(asked), "the accuracy that is asked for is certified, or refused")
 
 
 @check("user_level/fact-eq-15", kind="risk")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import scipy
@@ -19,7 +20,7 @@ from dpcheck.algorithms.user_level.concentration import (
 )
 from dpcheck.checks import Context, check
 from dpcheck.engine.statements import order_of, stated
-from dpcheck.harness import accuracy, domain
+from dpcheck.harness import accuracy, domain, plans
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.symbolic import agree
 from dpcheck.interfaces import Array
@@ -178,12 +179,17 @@ def weights_of_drawn_clouds(context: Context, *, d: int, K: int) -> Verdict:
     )  # fmt: skip
 
 
-@check("user_level/lem-c2@weighted", kind="sensitivity", grid={"K": (60, 400), "g": (0.02, 0.1)})
+@check("user_level/lem-c2@weighted", kind="sensitivity", grid={"K": (2, 60, 400), "g": (0.02, 0.1)})
 def certified_movement_of_weighted_means(context: Context, *, K: int, g: float) -> Verdict:
-    """What Algorithm 2 certifies where a step releases bit and mean together is the lemma at scores of (4/5 - g)K."""
-    movement = weighted_movement(K, diameter=4 * TAU, reach=1e9, shortfall=g)
-    wanted = stated("user_level/lem-c2@weighted", tau=TAU, s=(0.8 - g) * K, K=K)
-    return agree([movement], [wanted], "certified movement")
+    """What Algorithm 2 certifies where a step releases bit and mean together is the lemma at scores of (4/5 - g)K, and
+    all that means can move where it says nothing; of an odd number of points it certifies nothing.
+    """
+    ask = partial(weighted_movement, diameter=4 * TAU, reach=1e9, shortfall=g)
+    if wrong := plans.wrongly_answered([(f"{odd} points", partial(ask, odd), odd == K) for odd in (K - 1, K, K + 1)]):
+        return plans.answered(wrong, "")
+    movement = [ask(K), ask(K, reach=0.01), ask(K, shortfall=0.31)]
+    wanted = [stated("user_level/lem-c2@weighted", tau=TAU, s=(0.8 - g) * K, K=K), 0.01, 1e9]
+    return agree(movement, wanted, "certified movement")
 
 
 @check("user_level/lem-c2@derived", kind="sensitivity", grid={"K": (200, 400), "g": (0.02, 0.1)})

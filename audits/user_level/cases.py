@@ -82,12 +82,12 @@ def problem(work: Any, epsilon: float = 1.0, delta: float = 1e-6) -> Problem:
 
 
 def plain(d: int, m: int, epsilon: float = 1.0, delta: float = 1e-6, smooth: float = 1.0) -> Problem:
-    """L = R = 1: a problem of which only constants are known."""
+    """L = R = 1 in l2, and other numbers in other norms: a problem of which only constants are known."""
     constants = Constants(
         d=d,
-        diameter=lambda p: 1.0,
-        lipschitz=lambda p: 1.0,
-        smoothness=lambda p: smooth,
+        diameter=lambda p: 2 ** (2 - p),
+        lipschitz=lambda p: 3 ** (2 - p),
+        smoothness=lambda p: smooth * 5 ** (2 - p),
         moment=lambda k, b: 1.0,
         growth=(2.0, 0.5),
     )

@@ -13,20 +13,20 @@ import numpy as np
 import scipy
 
 from dpcheck.algorithms.user_level import GroupPrivacy, MinibatchSGD, PhasedERM, PhasedSGD, SmoothedERM, StronglyConvex
-from dpcheck.algorithms.user_level.concentration import certified_movement
 from dpcheck.algorithms.user_level.minibatch import PRINTED
 from dpcheck.algorithms.user_level.sampled import TestedMean
+from dpcheck.algorithms.user_level.sizes import smallest_users
+from dpcheck.algorithms.user_level.strongly_convex import Round
 from dpcheck.algorithms.user_level.threshold import RedrawnThreshold
 from dpcheck.checks import Context
-from dpcheck.engine.statements import stated
-from dpcheck.errors import Infeasible
+from dpcheck.errors import DpcheckError, Infeasible
 from dpcheck.harness.plans import Asked, answered, planned, run_of, wrong_promises, wrong_sizes, wrongly_answered
 from dpcheck.harness.symbolic import agree
 from dpcheck.interfaces import Array, Problem
-from dpcheck.privacy import ApproxDP, pure_to_zcdp
+from dpcheck.privacy import ApproxDP, PureDP, pure_to_zcdp
 from dpcheck.verdicts import Verdict, combine, differs
 
-from .cases import difference_of_laplace, linear, plain, problem
+from .cases import linear, plain, problem
 
 Fields = Mapping[str, Any]
 SMALL = tuple(range(2, 40))
@@ -65,6 +65,52 @@ def last_phase(n: int) -> float:
     return (1 - 2**-q) * n / 2 ** (q * math.floor(logs))
 
 
+def wrong_blocks(plan: Any, n: int) -> list[str]:
+    """Phases that do not begin where the one before ends, or end beyond n; and releases that read another block."""
+    ends = np.cumsum([0, *(row.users for row in plan.phases)]).tolist()
+    wrong = [] if [row.start for row in plan.phases] == ends[:-1] and ends[-1] <= n else [f"blocks end at {ends}"]
+    blocks = {block for row in plan.phases for block in _blocks(row)}
+    read = {(each.start, each.stop) for release in plan.releases for each in release.reads}
+    return wrong + ([] if read == blocks else [f"{sorted(read ^ blocks)} are read, or are not"])
+
+
+def _blocks(row: Any) -> list[tuple[int, int]]:
+    """Of a phase; of a round, those of its phases."""
+    inner = row.inner.phases if isinstance(row, Round) else ()
+    first = row.start if inner else 0
+    return [(first + each.start, first + each.start + each.users) for each in inner or (row,)]
+
+
+def wrong_dials(make: Callable[..., Any], told: Problem, n: int, settings: Mapping[str, str]) -> list[str]:
+    """Dials that do not multiply their setting of the first phase, up to what is rounded."""
+    wrong = []
+    for dial, name in settings.items():
+        once, thrice = (
+            getattr(make(**{dial: times * getattr(make(), dial)}).schedule(told, n).phases[0], name) for times in (1, 3)
+        )
+        if abs(thrice - 3 * once) > (3 if isinstance(once, int) else 1e-9 * thrice):
+            wrong.append(f"{name} is {once} and {thrice} at thrice the {dial}")
+    return wrong
+
+
+def wrong_refusals(make: Callable[[], Any], n: int) -> list[str]:
+    """What is not refused by its own name: budgets beyond the theorems' and of another kind, users without samples."""
+    told, wrong = plain(2, 3), []
+    for said, other in (
+        ("epsilon = 11", plain(2, 3, 11.0)),
+        ("a pure budget", replace(told, privacy=PureDP(1.0))),
+        ("no samples", replace(told, samples_per_user=0)),
+    ):
+        for size in (0, n):
+            try:
+                make().schedule(other, size)
+            except DpcheckError as error:
+                wrong += [] if make().label in str(error) else [f"{said}: {error}"]
+            else:
+                wrong.append(f"{said} is planned")
+    return wrong
+
+
 FEW = partial(PhasedSGD, c_groups=0.1, c_radius=1.0, c_score=0.05)
 """Algorithm 1 in so few groups that few users do."""
 
@@ -80,6 +126,10 @@ def phased(n: int, told: Problem) -> Verdict:
     groups = math.ceil(100 * logarithm(told, 20 * n * told.samples_per_user))
     makes += [partial(kind, groups=groups), partial(kind, groups=groups - 1)]
     wrong = [*wrongly_answered(asked), *wrong_promises(makes, told, n, [*legal, True, False])]
+    if not wrong:
+        wrong += wrong_blocks(kind().schedule(told, n), n) + wrong_refusals(kind, n)
+        settings = {"c_step": "eta", "c_radius": "tau", "c_noise": "sigma", "c_score": "test", "c_groups": "groups"}
+        wrong += wrong_dials(kind, told, 8 * n, settings)
     return answered(wrong, f"{len(asked)} fields and runs, and {len(makes)} promises, are as they are to be")
 
 
@@ -123,10 +173,21 @@ def _edges_of_octaves() -> list[str]:
                 wrong.append(f"n = {n} fails: {type(error).__name__}: {error}")
             else:
                 wrong.append(f"n = {n} is planned, where {least} users are needed")
-    try:
-        FEW(groups=2**61, phases=1, q=1.0).schedule(plain(2, 3), 2)
-    except Infeasible as error:
-        wrong += [] if error.smallest_n is None else [f"{error.smallest_n} users are named, beyond 2^62"]
+    return wrong + _wrong_searches()
+
+
+def _wrong_searches() -> list[str]:
+    """What does up to some size, or from another one on, and is asked for beyond the first."""
+    wrong = []
+    pairs = [
+        (above, least)
+        for least in (*range(1, 140), *(2**61 + k for k in (-1, 0, 1)))
+        for above in range(min(least, 140))
+    ]
+    for above, least in [*pairs, (0, 2**62 - 1), (0, 2**62), (2**62, 2**62 + 1)]:
+        named = smallest_users(lambda n: n <= above or n >= least, above)  # noqa: B023
+        wanted = least if least < 2**62 else None
+        wrong += [] if named == wanted else [f"{named} users are named for {wanted}, beyond {above}"]
     return wrong
 
 
@@ -163,6 +224,9 @@ def accelerated(kind: type[MinibatchSGD] | type[PhasedERM], told: Problem, n: in
             makes += [partial(kind, K=10), partial(kind, tau_=5.0), partial(kind, steps=5), partial(kind, weight=0.5)]
             legal += [False, False, True, True]
         wrong = wrong_promises(makes, told, n, legal)
+        wrong += wrong_blocks(few().schedule(told, n), n) + wrong_refusals(few, n)
+        settings = {"c_steps": "steps", "c_radius": "tau", "c_noise": "sigma", "c_score": "test", "c_batch": "batch"}
+        wrong += wrong_dials(few, told, n, settings)
         wrong += _promised_where_steps_are_covered(partial(kind, **inside, c_users=100.0), n)
     if not wrong:
         wrong += _wrong_theorems(few, told, n)
@@ -215,16 +279,15 @@ def _sizes(algorithm: Any, single: bool) -> list[str]:
 def _sizes_of_sampled_phases(make: Callable[..., Any]) -> list[str]:
     """Every phase has the users that make its tests sure: the first decides where losses are steep, else the last."""
     wrong = []
-    for smooth, share in ((1e6, 2.5e-5), (3.0, 4e-4)):
-        told, chosen = plain(2, 2, smooth=smooth), make(c_users=100 * share)
-        sizes = range(40, 200, 3)
-        fitting = [
-            all(
-                row.users >= share * 320 / 3 * math.sqrt(row.steps * math.log(2e6)) * math.log(8e6 * row.steps)
-                for row in chosen.rows(told, n)
-            )
-            for n in sizes
-        ]
+    for smooth, share, epsilon in ((1e6, 2.5e-5, 1.0), (3.0, 4e-4, 1.0), (3.0, 1.5e-4, 0.4), (3.0, 1e-9, 1.0)):
+        told, chosen = plain(2, 2, epsilon, smooth=smooth), make(c_users=100 * share)
+        sizes = range(2, 200, 3)
+
+        def needed(steps: int) -> float:
+            sure = 320 / 3 * math.sqrt(steps * math.log(2e6)) * math.log(8e6 * steps) / epsilon  # noqa: B023
+            return max(2.0, share * sure)  # noqa: B023
+
+        fitting = [all(row >= needed(steps) for row, steps in chosen.lengths(told, n)) for n in sizes]
         wrong += [] if any(fitting) and not all(fitting) else [f"{sum(fitting)} of {len(fitting)} sizes fit"]
         wrong += [
             f"n = {n} is {'refused' if fits else 'planned'}"
@@ -269,17 +332,29 @@ def rounds(inner: PhasedERM) -> Verdict:
         return answered(wrong, "")
     if make().modulus(grown[2.0]) != 0.5 or make(mu=0.3).modulus(told) != 0.3:
         wrong.append("a modulus is neither what is given nor twice the growth")
-
-    def fits(size: int) -> bool:
-        first = math.floor(size / (2 * math.log2(size))) if size >= 4 else 0
-        needed = max(2.0, inner.c_users * logarithm(told, 20 * first * 3 * 2)) if first else math.inf
-        return first >= 2 and last_phase(first) >= needed
-
-    wrong += wrong_sizes(make(mu=0.5), told, range(60), fits)
+    # At 0.104 a round of 31 users does, and one of 32, which has a phase more, does not.
+    for c_users, sizes in ((inner.c_users, range(60)), (0.104, (0, 300, 546))):
+        wrong += wrong_sizes(make(mu=0.5, inner=replace(inner, c_users=c_users)), told, sizes, _first_round(c_users))
+    for size in range(2, 300):
+        count = next(k for k in range(9) if 2**2**k >= size)
+        wrong += [] if len(StronglyConvex.sizes(size)) == count else [f"n = {size} has not {count} rounds"]
+    wrong += wrong_blocks(make(mu=0.5).schedule(told, n), n) + wrong_refusals(partial(make, mu=0.5), n)
     halved = replace(inner, **PRINTED)
     large = 10**9
     wrong += wrong_promises([partial(make, inner=halved), make], plain(2, 3), large, [True, False])
     return answered(wrong, f"{len(asked)} moduli and runs, and 60 sizes, are as they are to be")
+
+
+def _first_round(c_users: float) -> Callable[[int], bool]:
+    """Whether the first of the rounds is large enough, for m = 3 and d = 2."""
+    told = plain(2, 3)
+
+    def fits(size: int) -> bool:
+        first = math.floor(size / (2 * math.log2(size))) if size >= 2 else 0
+        needed = max(2.0, c_users * logarithm(told, 20 * first * 3 * 2)) if first else math.inf
+        return first >= 2 and last_phase(first) >= needed
+
+    return fits
 
 
 def passes() -> Verdict:
@@ -301,6 +376,8 @@ def passes() -> Verdict:
     wrong += wrong_promises([partial(kind, c_noise=c) for c in (0.99, 1.0, 1.01)], told, 8, [False, True, True])
     if not wrong:
         wrong += wrong_sizes(kind(), told, (0, 1, 2, 3, 4), lambda n: n >= 2)
+        wrong += wrong_blocks(kind().schedule(told, 90), 90) + wrong_refusals(kind, 90)
+        wrong += wrong_dials(kind, told, 90, {"c_noise": "sigma"})
     return answered(wrong, f"{len(asked)} fields, steps and runs are as they are to be")
 
 
@@ -323,7 +400,7 @@ def tested_mean(context: Context) -> Verdict:
     size = context.scale(20_000, 200_000)
     sure = law.sample(np.array([[1e3, 5.0, -5.0], [-1e3, 5.0, -5.0]]), rng)
     drawn = law.sample(np.tile([0.5 * unit * test, 2.0, -1.0], (size, 1)), rng)
-    told, moved = drawn[:, 0] == 1, 3.0
+    told, moved = drawn[:, 0] == 1, 0.6
     share = float(scipy.stats.laplace.cdf(0.5 * test, scale=2 * test))
     off = (drawn[told, 1:] - [2.0, -1.0]).ravel() / sigma
     allowed = context.failure_probability / 2
@@ -342,103 +419,23 @@ def tested_mean(context: Context) -> Verdict:
     if again[:2] != (0.0, math.inf):
         return differs(f"a mean with Gaussian noise costs {again[1]} without a delta, and none {again[0]}")
     same = agree(law.log_ratio(tossed, one, other), density(one) - density(other), "log-ratio of the densities", 1e-9)
-    return combine([same, agree([again[2]], [rho], "rho of three steps")])
+    return combine([same, agree([again[2]], [rho], "rho of three steps"), _curves_of_a_pair(law, moved, cost)])
 
 
-def movement_claimed(algorithm: PhasedSGD, told: Problem, n: int, chance: float) -> Verdict:
-    """What the plan of Algorithm 1 says of the movement of its means, from the laws: of the coins B, the least count
-    that is exceeded with that chance only, and the points that are kept but for that chance; of the test, what passes
-    with a score below (4/5 - g) times the points, for the g, at most 0.29, at which that chance is as small.
-    """
-    left: list[float] = []
-    right: list[float] = []
-    users = 0
-    for row in algorithm.schedule(told, n).phases[:3]:
-        C = row.groups
-        left.append(row.start)
-        right.append(users)
-        users += C * row.members
-        g = min(0.29, float(scipy.stats.laplace.isf(chance, scale=row.test)) / C)
-        below = float(scipy.stats.laplace.sf(g * C, scale=row.test))
-        kept, changed = _kept_and_changed(C, 0.8 - g, chance)
-        left += [row.moves, row.failure]
-        right += [4 * row.tau * (2 + changed) / kept, below + 2 * chance]
-    for C in range(12, 120, 3):
-        movement = certified_movement(
-            C, diameter=1.0, reach=5.0, shortfall=0.25, passing=0.01, chance=1e-3, doubled=True
-        )  # fmt: skip
-        kept, changed = _kept_and_changed(C, 0.55, 1e-3)
-        left += [movement.sensitivity, movement.failure]
-        right += [(2 + changed) / kept, 0.01 + 2e-3] if kept else [5.0, 0.0]
-    return agree(left, right, "movements, and the chances that they are exceeded, of the laws of the coins")
-
-
-def _kept_and_changed(C: int, core: float, chance: float) -> tuple[int, int]:
-    others = scipy.stats.binom(C - 1, min(1.0, 6 / C)).sf(np.arange(C + 1))
-    share = 6 * (core * C - 1) / C - 3
-    chosen = scipy.stats.binom(math.ceil(core * C - 1e-9) - 1, min(1.0, max(0.0, share))).cdf(np.arange(C + 1))
-    return int(np.argmax(chosen >= chance)), int(np.argmax(others <= chance))
-
-
-MINIBATCHES: tuple[dict[str, Any], ...] = (
-    {"K": 30, "steps": 40, "tau_": 0.3},
-    {"K": 301, "steps": 7, "tau_": 0.02},
-    {"K": 5_000, "steps": 5, "tau_": 0.02},
-    {"K": 20_000, "steps": 300, "tau_": 1.0},
-    {"K": 200_000, "steps": 2, "tau_": 0.1},
-)
-"""Of too few users for a certificate, of few for a sure test, and of many."""
-STEPPED: tuple[dict[str, Any], ...] = (
-    {"c_batch": 1.0, "steps": 9},
-    {"c_batch": 500.0, "steps": 60},
-    {"c_batch": 40.0, "steps": 2000},
-)
-"""The same where bit and mean are amplified together, which sets the minibatches."""
-
-
-def movement_of_minibatches(n: int) -> Verdict:
-    """What plans of Algorithm 2 say of the movement of their means, from the laws of coins and tests: a step passes
-    with a score below (4/5 - g)K where the noise of a score exceeds that of the threshold by more than gK.
-    """
-    left: list[float] = []
-    right: list[float] = []
-    for epsilon, fields in itertools.product((0.01, 1.0, 6.0), MINIBATCHES):
-        (row,) = MinibatchSGD(**fields).schedule(plain(3, 10, epsilon), n).phases
-        missed = 1e-6 / (10 * row.steps)
-        g, passing = _passing(row.batch, 2 * row.test, missed)
-        kept, changed = _kept_on_average(row.batch, 0.8 - g, missed), _most_changed(row.batch, missed)
-        left += [row.moves, row.failure]
-        right += [4 * row.tau * (2 + changed) / kept, min(1.0, row.steps * (passing + 2 * missed))] if kept else [2, 0]
-    for epsilon, fields in itertools.product((0.2, 1.0, 6.0), STEPPED):
-        each = MinibatchSGD(amplified="steps", threshold="inside", tau_=0.02, **fields)
-        (row,) = each.schedule(plain(3, 10, epsilon), n).phases
-        share = row.batch / row.users
-        g, passing = _passing(row.batch, 2 * row.test, 1e-6 / (4 * row.steps * share))
-        sure = 1.6 - 2 * g > 1
-        moved = stated("user_level/lem-c2@weighted", tau=row.tau, s=(0.8 - g) * row.batch, K=row.batch) if sure else 2
-        left += [row.moves, row.failure]
-        right += [min(2.0, moved), min(1.0, row.steps * share * passing)]
-    return agree(left, right, "movements, and the chances that they are exceeded, of the laws of coins and tests")
-
-
-def _passing(K: int, wide: float, chance: float) -> tuple[float, float]:
-    """The share g, at most 0.29, beyond which the longer tail of the noise has that chance; and the chance of gK."""
-    g = min(0.29, float(scipy.stats.expon.isf(1.5 * chance, scale=wide)) / K)
-    return g, difference_of_laplace(g * K, wide, wide / 2)
-
-
-def _most_changed(K: int, chance: float) -> int:
-    """The least number of other coins that is exceeded with that chance only."""
-    return int(np.argmax(scipy.stats.binom(K - 1, min(1.0, 6 / K)).sf(np.arange(min(K, 300) + 1)) <= chance))
-
-
-def _kept_on_average(K: int, core: float, chance: float) -> int:
-    """Points that are kept but for that chance, by Chernoff's tail or by Hoeffding's, where the mean count is `core` K,
-    less the changed point and 6/K of each other.
-    """
-    mean = stated("user_level/lem-c2@derived", s=core * K, K=K) * K - 7
-    if mean <= 0:
-        return 0
-    tails = (lambda t: t**2 / (2 * mean), lambda t: 2 * t**2 / K)
-    falls = [scipy.optimize.brentq(lambda t, tail=tail: tail(t) + math.log(chance), 0, 10 * K) for tail in tails]
-    return max(0, math.floor(mean - min(falls)))
+def _curves_of_a_pair(law: TestedMean, moved: float, cost: float) -> Verdict:
+    """Renyi divergences and hockey sticks of a bit whose chances are so far apart, and a normal mean, by quadrature."""
+    mean = moved / law.sigma
+    chances = 1 / (1 + np.exp([-cost, cost]))  # of randomised response
+    bits = list(zip(chances, chances[::-1], strict=True))
+    x = np.linspace(-12.0, 20.0, 100_001)
+    density = [scipy.stats.norm.pdf(x, centre) for centre in (mean, 0.0)]
+    law_of_both = [(p * density[0], q * density[1]) for p, q in bits]
+    left, right = [*law.pair(moved)[0], law.pair(moved)[1]], [cost, mean]
+    for alpha in (1.5, 4.0):
+        powers = sum(np.trapezoid(p**alpha * q ** (1 - alpha), x) for p, q in law_of_both)
+        left.append(law.renyi(alpha, moved))
+        right.append(math.log(powers) / (alpha - 1))
+    for epsilon in (0.0, 1.0, 4.0):
+        left.append(law.delta(epsilon, moved))
+        right.append(sum(np.trapezoid(np.maximum(p - math.exp(epsilon) * q, 0.0), x) for p, q in law_of_both))
+    return agree(left, right, "the pair, its Renyi divergences, and its hockey sticks", tolerance=1e-6)

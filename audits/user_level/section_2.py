@@ -47,7 +47,8 @@ from .cases import (
 )
 from .feasible import SCANNED, map_of_feasible_sizes, shapes
 from .lines import BESIDE, EMPTY, KEPT, algorithm_1, replayed, three_kinds
-from .plans import movement_claimed, phased, sizes_of_phases
+from .movements import movement_claimed
+from .plans import phased, sizes_of_phases
 
 ALG_1 = {
     "phases": "user_level/alg-1@phases",

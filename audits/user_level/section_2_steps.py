@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from dpcheck.checks import Context, by_size, check
 from dpcheck.claims import evaluate
 from dpcheck.engine.statements import explicit_of, order_of, stated
 from dpcheck.geometry import Ball
-from dpcheck.harness import accuracy, domain, stability
+from dpcheck.harness import accuracy, domain, plans, stability
 from dpcheck.harness.runtime import CountingWorkload
 from dpcheck.harness.search import BallRecords
 from dpcheck.harness.sensitivity import Certificate
@@ -114,6 +115,25 @@ def score_lies_between_one_and_all(context: Context) -> Verdict:
     if not (values.min() >= 1 and values.max() <= 5):
         return differs(f"scores from {values.min():g} to {values.max():g}")
     return agree(values, looped, "scores against a double loop")
+
+
+@check("user_level/proc-concentration-score", kind="accuracy")
+def neighbours_at_several_radii(context: Context) -> Verdict:
+    """Clouds that are wider than one of three radii, than two, than all and than none, each beside a double loop; of
+    points alone, and of a radius below zero, nothing is counted.
+    """
+    points = context.rng().standard_normal((5, 30, 3)) * np.array([1e-3, 0.1, 0.3, 1.0, 30.0])[:, None, None]
+    radii = (1.5, 0.0, 0.4)
+    asked = [
+        (f"{cloud.shape} at {levels}", partial(neighbour_counts, cloud, levels), cloud.ndim == 3 and min(levels) >= 0)
+        for cloud in (points, points[0])
+        for levels in (radii, (0.5, -0.1), (-0.1,))
+    ]
+    if wrong := plans.wrongly_answered(asked):
+        return plans.answered(wrong, "")
+    apart = np.array([[[math.dist(one, other) for other in cloud] for one in cloud] for cloud in points])
+    looped = [(apart <= radius).sum(axis=2) for radius in radii]
+    return agree(np.ravel(neighbour_counts(points, radii)), np.ravel(looped), "neighbours against a double loop")
 
 
 @check("user_level/proc-concentration-score@derived", kind="sensitivity", grid={"C": by_size([4, 5], [4, 5, 6])})

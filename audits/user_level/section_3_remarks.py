@@ -193,9 +193,8 @@ def counted_gradients_of_the_restarts(context: Context) -> Verdict:
 def distances_follow_the_recursion(context: Context) -> Verdict:
     """The plan's distance guesses obey D_i^2 = (2L/mu) rho_i D_{i-1} until they stop shrinking."""
     told, algorithm = plain(10, 50), StronglyConvex()
-    rounds = algorithm.schedule(told, 20_000_000).phases
     values, wanted = [], []
-    for before, after in itertools.pairwise(rounds):
+    for before, after in itertools.pairwise(algorithm.schedule(told, 20_000_000).phases):
         values.append(after.radius**2)
         wanted.append(min(before.radius**2, 2.0 * algorithm.rate(told, before.users) * before.radius))
     return agree(values, wanted, "squared distances")

@@ -16,6 +16,8 @@ from dpcheck.algorithms.user_level import MinibatchSGD, PhasedERM
 from dpcheck.algorithms.user_level.minibatch import Batches
 from dpcheck.auditing.exact import hockey_stick
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.catalogue import claim
+from dpcheck.engine.setting import known
 from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import explicit_of, order_of, stated
 from dpcheck.harness import accuracy, risk, sensitivity
@@ -31,7 +33,8 @@ from dpcheck.verdicts import Verdict, combine, differs, undecided
 
 from .cases import REDUCED_DIALS, WORKLOADS, counted, difference_of_laplace, linear, plain, problem, quadratic
 from .lines import BESIDE, EMPTY, KEPT, MINIBATCHES, NAMES, STAGES, one_phase, replayed, three_kinds
-from .plans import accelerated, movement_of_minibatches, tested_mean
+from .movements import movement_of_minibatches
+from .plans import accelerated, tested_mean
 
 
 def _clusters(score_share: float, K: int, tau: float) -> tuple[Array, Array]:
@@ -82,6 +85,34 @@ def plans_and_promises_of_algorithms_2_and_3(context: Context, *, phases: str) -
     if phases == "one":
         return accelerated(MinibatchSGD, plain(10, 10), 100_000)
     return accelerated(PhasedERM, plain(10, 10, 1.0, 1e-7), 300_000, p=None, q=None, phases=None, distance=None)
+
+
+SET_BY_ALGORITHM_3 = {
+    "weight": "user_level/alg-3@weight",
+    "steps": "user_level/alg-3@steps",
+    "tau": "user_level/alg-3@corrected-tau",
+    "batch": "user_level/alg-3@corrected-minibatches",
+}
+
+
+@check("user_level/alg-2", kind="transcription", also=tuple(SET_BY_ALGORITHM_3.values()))
+def what_is_not_handed_to_algorithm_2(context: Context) -> Verdict:
+    """By itself, it takes what Algorithm 3 would hand to it in a single phase, at its weight before the first."""
+    # unbound: what its plan falls back upon, which the claims of its parameters leave open
+    rng, problems = context.rng(), drawn(users=True, n=(2.0**14, 2.0**22), d=(1, 4), epsilon=(2, 8))
+    left, right = list[float](), list[float]()
+    for _ in range(10):
+        told, n = problems(rng)
+        algorithm = MinibatchSGD()
+        (row,) = algorithm.schedule(told, n).phases
+        at = {**known(algorithm, told, n), "n": float(n), "N": float(n), "T": row.steps, "l": 1.0}
+        at |= {"lambda[i]": [row.weight], "T[i]": [row.steps]}
+        left += [float(getattr(row, name)) for name in SET_BY_ALGORITHM_3]
+        right += [
+            float(claim(label).at({**at, "i": 0 if name == "weight" else 1}))
+            for name, label in SET_BY_ALGORITHM_3.items()
+        ]
+    return agree(left, right, f"{', '.join(SET_BY_ALGORITHM_3)} of one phase")
 
 
 @check("user_level/alg-2", kind="transcription", also=("user_level/lem-c2@weighted", "user_level/lem-c2@derived"))

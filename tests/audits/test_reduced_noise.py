@@ -60,6 +60,7 @@ SAYS_NOTHING = {
             "sizes_and_promises_of_the_general_phases",
             "sizes_and_promises_of_the_restarts",
             "values_are_taken_up_to_their_edges",
+            "what_the_bound_is_told_of_a_plan",
         ),
         "asks what is planned, refused and promised, shows no risk",
     ),

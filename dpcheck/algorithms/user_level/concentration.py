@@ -18,8 +18,6 @@ BLOCK = 2**22
 """Distances computed at once."""
 MOST = 1000
 """Changed inclusions that are looked through: a Poisson variable of mean 6 is above it with probability 1e-1700."""
-SLACK = 1e-12
-"""Relative rounding of a distance, left out of the short cut."""
 
 
 def neighbour_counts(points: Array, radii: Sequence[float]) -> tuple[Array, ...]:
@@ -34,16 +32,16 @@ def neighbour_counts(points: Array, radii: Sequence[float]) -> tuple[Array, ...]
     if points.ndim != 3 or min(radii) < 0:
         raise InvalidInput(f"needs points (trials, C, d) and radii >= 0, got {points.shape} and {tuple(radii)}")
     trials, count = points.shape[:2]
-    neighbours = tuple(np.full((trials, count), float(count)) for _ in radii)
-    reach = np.linalg.norm(points - points.mean(axis=1, keepdims=True), axis=-1).max(axis=1)
-    rows = max(1, BLOCK // count)
-    # Where all points lie within half a radius of their mean, all pairs are near: no need for C^2 distances.
-    for t in np.flatnonzero(2 * reach * (1 + SLACK) > min(radii)):
+    neighbours = np.full((len(radii), trials, count), float(count))
+    levels = np.reshape(radii, (-1, 1, 1))
+    diagonal = np.linalg.norm(np.ptp(points, axis=1), axis=-1)
+    rows = max(1, BLOCK // count)  # the same: of memory alone
+    # Where all points lie in a box that is no longer than a radius, all pairs are near: no need for C^2 distances.
+    for t in np.flatnonzero(diagonal > min(radii)):
         for low in range(0, count, rows):
             far = scipy.spatial.distance.cdist(points[t, low : low + rows], points[t])
-            for counts, radius in zip(neighbours, radii, strict=True):
-                counts[t, low : low + rows] = (far <= radius).sum(axis=1)
-    return neighbours
+            neighbours[:, t, low : low + rows] = (far <= levels).sum(axis=2)
+    return tuple(neighbours)
 
 
 @procedure("user_level/proc-concentration-score")

@@ -68,7 +68,7 @@ class PhasedERM(Accelerated):
         if n < 2 or self.amplified == "means":
             return n >= 2 and self.sizes(problem, n)[-1] >= self.enough(problem, n)
         phases = [(users, self.per_step(problem, users, steps)) for users, steps in self.lengths(problem, n)]
-        return all(users >= self.dial("c_users") * max(2.0, each.enough()) for users, each in phases)
+        return all(users >= max(2.0, self.dial("c_users") * each.enough()) for users, each in phases)
 
     def lengths(self, problem: Problem, n: int) -> list[tuple[int, int]]:
         """(users, steps) of each phase."""
@@ -79,17 +79,12 @@ class PhasedERM(Accelerated):
         ]
 
     def schedule(self, problem: Problem, n: int) -> Schedule[Batches]:
-        self.privacy_budget(problem)
-        samples_of(problem, self.label)
         if not self.feasible(problem, n):
             least = smallest_users(lambda size: self.feasible(problem, size), n)
             needs = f"at least {self.c_users:g} log(20 n m d e^eps/delta)/eps users in its last phase"
             if self.amplified == "steps":
                 needs = "at least 320/3 sqrt(T_i log(2/delta)) log(8 T_i/delta)/eps users in each phase"
-            if n < 2 or self.amplified == "steps":
-                raise Infeasible(self.label, needs, f"n = {n:,}", least)
-            got = f"{self.sizes(problem, n)[-1]:,.0f} of {self.enough(problem, n):,.0f} at n = {n:,}"
-            raise Infeasible(self.label, needs, got, least)
+            raise Infeasible(self.label, needs, f"n = {n:,}", least)
         rows = self.rows(problem, n)
         return self.scheduled(problem, rows, tuple(release for row in rows for release in _named(row)))
 
@@ -118,13 +113,11 @@ class PhasedERM(Accelerated):
     def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
         """Symbols of `user_level/thm-c3@summed`."""
         rows = self.schedule(problem, n).phases
-        halvings = [row.stages()[1] for row in rows]
-        gaps = [row.gap * 2.0**-count if count else math.inf for row, count in zip(rows, halvings, strict=True)]
         return {
             "R": self.radius(problem),
             "lambda[i]": [row.weight for row in rows],
             "n[i]": [row.users for row in rows],
-            "Delta[i]": gaps,
+            "Delta[i]": [row.left for row in rows],
             "T[i]": [row.steps for row in rows],
             "K[i]": [row.batch for row in rows],
             "tau[i]": [row.tau for row in rows],

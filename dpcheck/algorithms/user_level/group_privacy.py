@@ -76,11 +76,10 @@ class GroupPrivacy(Algorithm[GroupPass]):
         return min(eta, 4 / smooth) if smooth > 0 else eta
 
     def schedule(self, problem: Problem, n: int) -> Schedule[GroupPass]:
-        self.privacy_budget(problem)
         m, smooth = samples_of(problem, self.label), problem.constants.smoothness(2.0)
         if n < 2:
             raise Infeasible(self.label, "n >= 2 users", f"n = {n}", 2)
-        if not smooth * self.step(problem, n) <= 8 * (1 + 1e-9):
+        if not smooth * self.step(problem, n) <= 8:
             got = f"eta_1 = {self.step(problem, n) / 4:.4g} at beta = {smooth:.4g}"
             raise Infeasible(self.label, "steps of at most 2/beta, which do not expand", got)
         rows = self.rows(problem, n)

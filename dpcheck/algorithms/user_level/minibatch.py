@@ -76,6 +76,12 @@ class Batches:
         """The stages of AC-SA, and how many halvings they prove."""
         return stages(self.steps, gap=self.gap, variance=self.variance, mu=self.weight, smooth=self.smooth)
 
+    @property
+    def left(self) -> float:
+        """What the stages prove is left of the gap; inf where not even the first one fits."""
+        _, halvings = self.stages()
+        return self.gap * 2.0**-halvings if halvings else math.inf
+
     def releases(self) -> tuple[Release, ...]:
         """The bits of the test and the mean gradients, on the same hidden sample; or both in one, a step."""
         hidden = None if self.whole else Sampling(self.sampling, self.batch)
@@ -91,7 +97,7 @@ class Batches:
         moved = Read(start=span[0], stop=span[1], sensitivity=self.moves, sampling=hidden, failure=self.failure)
         test = kind(threshold=self.test, query=2 * self.test)
         return (
-            Release(name="bit", law=test, reads=(scored,), norm=1.0, count=self.steps),
+            Release(name="bit", law=test, reads=(scored,), count=self.steps),
             Release(name="gradient", law=Gaussian(self.sigma), reads=(moved,), count=self.steps),
         )
 
@@ -291,12 +297,10 @@ class Accelerated(Algorithm[Batches], abc.ABC):
     def descend(self, run: Run[Batches], row: Batches, workload: Workload, data: Data, centre: Array) -> Array:
         """Algorithm 2 from `centre`, (trials, d); where the test fails the trial halts."""
         block = data.read()
-        coin = np.zeros((run.trials, 1))
+        kept = self._coin(run, row) if row.threshold == "once" else None
 
         def oracle(point: Array) -> Array:
-            nonlocal coin
-            if row.threshold == "inside":
-                coin = self._coin(run, row)
+            coin = self._coin(run, row) if kept is None else kept
             together = row.amplified == "steps"
             users = block if row.whole else run.subsample("step" if together else "gradient", block)
             q = np.broadcast_to(
@@ -308,16 +312,14 @@ class Accelerated(Algorithm[Batches], abc.ABC):
             if together:
                 core = np.concatenate([row.unit * margin, weighted_mean(q, near, nowhere)], axis=1)
                 out = run.release("step", core)
-                run.halt(out[:, 0] < 0.5)
+                run.halt(out[:, 0] == 0)
                 g = out[:, 1:]
             else:
-                run.halt(run.release("bit", margin)[:, 0] < 0.5)
+                run.halt(run.release("bit", margin)[:, 0] == 0)
                 uniforms = run.coins(lambda rng: rng.random(near.shape))
                 g = run.release("gradient", outlier_removal(q, near, uniforms, nowhere))
             return np.where(run.active[:, None], g, 0.0) + row.weight * (point - centre)
 
-        if row.threshold == "once":
-            coin = self._coin(run, row)
         plan, _ = row.stages()
         return multistage_ac_sa(oracle, centre, mu=row.weight, stages=plan, project=workload.project)
 
@@ -354,7 +356,6 @@ class MinibatchSGD(Accelerated):
         return super().dialled or self.K is not None or self.tau_ is not None
 
     def schedule(self, problem: Problem, n: int) -> Schedule[Batches]:
-        self.privacy_budget(problem)
         if n < 2 or n < self.enough(problem, n):
             least = smallest_users(lambda size: size >= self.enough(problem, size), n)
             needs = f"at least {self.c_users:g} log(20 n m d e^eps/delta)/eps users"

@@ -63,7 +63,7 @@ class GroupedPhase:
         scored = Read(start=span[0], stop=span[1], sensitivity=2 * (self.groups - 1) / self.groups)
         moved = Read(start=span[0], stop=span[1], sensitivity=self.moves, failure=self.failure)
         return (
-            Release(name=f"phase {self.i}/score", law=Laplace(self.test), reads=(scored,), norm=1.0),
+            Release(name=f"phase {self.i}/score", law=Laplace(self.test), reads=(scored,)),
             Release(name=f"phase {self.i}/mean", law=Gaussian(self.sigma), reads=(moved,)),
         )
 
@@ -170,20 +170,18 @@ class PhasedSGD(Algorithm[GroupedPhase]):
         return self.step(problem, n) * 2 ** -self.exponent(problem, n)
 
     def _short(self, problem: Problem, n: int) -> bool:
-        return problem.constants.smoothness(2.0) * self._first_step(problem, n) <= 1 + 1e-9
+        return problem.constants.smoothness(2.0) * self._first_step(problem, n) <= 1
 
     def _refuse(self, problem: Problem, n: int) -> None:
-        smooth, needs = problem.constants.smoothness(2.0), "at least one user per group in its last phase"
-        # No step is short enough without smoothness.
-        least = smallest_users(lambda size: self.feasible(problem, size), n) if math.isfinite(smooth) else None
-        if n < 2:
-            raise Infeasible(self.label, needs, f"n = {n}", least)
-        q, users = best_q(n) if self.q is None else self.q, self.group_users(problem, n)[-1]
-        if users >= 1:
-            needs = f"steps of at most 1/beta = {1 / smooth:.4g}"
-            raise Infeasible(self.label, needs, f"eta_1 = {self._first_step(problem, n):.4g} at n = {n:,}", least)
-        got = f"{users:.3g} at n = {n:,} (C = {self.group_count(problem, n):,}, q = {q:.3g})"
-        raise Infeasible(self.label, needs, got, least)
+        steep = problem.constants.smoothness(2.0)
+        needs = f"eta_1 <= 1/beta, beta = {steep:.4g}, and at least one user per group in its last phase"
+        raise Infeasible(
+            self.label,
+            needs,
+            f"{self.group_users(problem, max(n, 2))[-1]:.3g} (C = {self.group_count(problem, max(n, 2)):,}), "
+            f"eta_1 = {self._first_step(problem, max(n, 2)):.4g} at n = {n:,}",
+            smallest_users(lambda size: self.feasible(problem, size), n),
+        )
 
     def _phases(self, problem: Problem, n: int) -> tuple[GroupedPhase, ...]:
         epsilon, delta = self.privacy_budget(problem)
@@ -196,7 +194,7 @@ class PhasedSGD(Algorithm[GroupedPhase]):
             moved = certified_movement(
                 groups,
                 diameter=4 * tau,
-                reach=min(c.diameter(2.0), max(movement(eta, L, T), 1e-300)),
+                reach=min(c.diameter(2.0), movement(eta, L, T)),
                 **self._test(groups, self.c_score / epsilon, delta / 10),
                 chance=delta / 10,
                 doubled=True,

@@ -49,14 +49,14 @@ class TestedMean:
         """(trials, 1 + d): the bit, and the mean, NaN where the bit is 0."""
         bit = self.test.sample(core[..., :1] / self.unit, rng)
         mean = self._gaussian.sample(core[..., 1:], rng)
-        return np.concatenate([bit, np.where(bit > 0.5, mean, np.nan)], axis=-1)
+        return np.concatenate([bit, np.where(bit == 1, mean, np.nan)], axis=-1)
 
     def log_ratio(self, output: Array, core: Array, other: Array) -> Array:
         """log P(output | core) - log P(output | other), given the coin: (trials,)."""
         bit = self.test.log_ratio(output[..., :1], core[..., :1] / self.unit, other[..., :1] / self.unit)
         mean = np.where(np.isnan(output[..., 1:]), core[..., 1:], output[..., 1:])
         told = self._gaussian.log_ratio(mean, core[..., 1:], other[..., 1:])
-        return np.asarray(bit + np.where(output[..., 0] > 0.5, told, 0.0))
+        return np.asarray(bit + np.where(output[..., 0] == 1, told, 0.0))
 
     def pure(self, sensitivity: float, count: int = 1) -> float:
         """inf: the mean has Gaussian noise."""

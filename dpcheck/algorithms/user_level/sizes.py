@@ -48,15 +48,13 @@ def phase_size(n: int, q: float, i: int) -> float:
     return float(-math.expm1(-q * math.log(2)) * n * 2.0 ** (-i * q))
 
 
-def smallest_users(feasible: Callable[[int], bool], least: int = 2, most: int = 62) -> int | None:
-    """Smallest n >= `least` with `feasible(n)`, for a condition that is monotone where floor(log2 n) does not change.
+def smallest_users(feasible: Callable[[int], bool], above: int = 1, most: int = 62) -> int | None:
+    """Smallest n > `above` with `feasible(n)`, for a condition that is monotone where floor(log2 n) does not change.
 
-    At a power of two a phase is added, which may undo what was feasible just below.
+    At a power of two a phase is added, which may undo what was feasible just below. None beyond 2^`most`.
     """
-    low = max(2, least)
-    while low.bit_length() <= most:
-        high = (1 << low.bit_length()) - 1
+    for bits in range((above + 1).bit_length(), most + 1):
+        high = (1 << bits) - 1
         if feasible(high):
-            return least_integer(feasible, low - 1, high)
-        low = high + 1
+            return least_integer(feasible, max(above, high >> 1), high)
     return None

@@ -11,6 +11,7 @@ from dpcheck.algorithms.user_level.minibatch import Accelerated, Batches
 from dpcheck.algorithms.user_level.sizes import BUDGETS, samples_of, smallest_users
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.interfaces import Algorithm, Array, Data, Problem, Schedule, Workload
+from dpcheck.numerics import smallest_n
 from dpcheck.running import Run
 
 
@@ -60,10 +61,10 @@ class StronglyConvex(Algorithm[Round]):
     @staticmethod
     def sizes(n: int) -> list[int]:
         """n_i of each round."""
-        if n < 4:
+        if n < 2:
             return []
         logs = math.log2(n)
-        return [math.floor(2.0 ** (i - 2) * n / logs) for i in range(1, max(1, math.ceil(math.log2(logs))) + 1)]
+        return [math.floor(2.0 ** (i - 2) * n / logs) for i in range(1, math.ceil(math.log2(logs)) + 1)]
 
     def rate(self, problem: Problem, users: int) -> float:
         """rho at this many users, without constants: what Theorem C.3 promises for L = R = 1."""
@@ -75,20 +76,24 @@ class StronglyConvex(Algorithm[Round]):
         """Algorithm 3 told of this distance."""
         return replace(self.inner, distance=radius)
 
+    def first_round(self, n: int) -> int:
+        """n_1, the fewest users of a round; 0 where there is none."""
+        return (self.sizes(n) or [0])[0]
+
     def feasible(self, problem: Problem, n: int) -> bool:
         """Whether the first round, the smallest, is."""
-        chosen = self.sizes(n)
-        return bool(chosen) and self.inner.feasible(problem, chosen[0])
+        return self.inner.feasible(problem, self.first_round(n))
 
     def schedule(self, problem: Problem, n: int) -> Schedule[Round]:
         self.privacy_budget(problem)
         samples_of(problem, self.label)
         mu, c = self.modulus(problem), problem.constants
         if not self.feasible(problem, n):
-            least = smallest_users(lambda size: self.feasible(problem, size), n)
-            chosen = self.sizes(n)
-            got = f"a first round of {chosen[0] if chosen else 0:,} users at n = {n:,}"
-            raise Infeasible(self.label, "a first round that is feasible for user_level/alg-3", got, least)
+            first = self.first_round(n)
+            least = smallest_users(lambda users: self.inner.feasible(problem, users), first)
+            wanted = None if least is None else smallest_n(lambda size: self.first_round(size) >= least)
+            got = f"a first round of {first:,} users at n = {n:,}"
+            raise Infeasible(self.label, "a first round that is feasible for user_level/alg-3", got, wanted)
         rounds: list[Round] = []
         start, radius = 0, c.diameter(2.0)
         for i, users in enumerate(self.sizes(n), 1):

@@ -70,7 +70,7 @@ class ThresholdTest(Algorithm[Queries]):
         read = Read(start=0, stop=n, sensitivity=self.sensitivity)
         return Schedule(
             phases=(row,),
-            releases=(Release(name="bit", law=law, reads=(read,), norm=1.0, count=self.count),),
+            releases=(Release(name="bit", law=law, reads=(read,), count=self.count),),
             gradients=0,
             floats_per_trial=n * self.count,
             claimed=PureDP(epsilon),
@@ -87,5 +87,5 @@ class ThresholdTest(Algorithm[Queries]):
         for t in range(row.count):
             bit = run.release("bit", totals[:, t : t + 1] - row.level - coin)
             bits.append(bit)
-            run.halt(bit[:, 0] > 0.5)
+            run.halt(bit[:, 0] == 1)
         return np.concatenate(bits, axis=1)
