@@ -73,8 +73,8 @@ def placed_batches(run: Run[ClippedBatches], workload: Workload, data: Data, pla
     def clipped(t: int, w: Array) -> Array:
         there = places[..., t - 1].astype(float)
         size = there.sum(axis=1, keepdims=True)
-        weight = 1.0  # the same: an empty batch has the sum 0, of whatever records its mean is
-        sample = Sample(whole.values, np.where(size == 0, weight, there))
+        # An empty batch has the sum 0: its first record gets some weight, so that the mean is a number.
+        sample = Sample(whole.values, there + (size == 0) * (np.arange(there.shape[1]) == 0))
         return np.asarray(clipped_gradient(workload, sample, w, plan.level) * size / plan.b)
 
     return clipped

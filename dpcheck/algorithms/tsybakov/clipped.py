@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry.intersections import BallIntersection
@@ -142,7 +141,9 @@ class Restricted:
             return BallIntersection(self.workload.domain, self.centres, self.radius).project(w)
         near = self.workload.project(w)
         out = np.linalg.norm(near - self.centres, axis=-1) > self.radius
-        return np.where(out[..., None], dykstra(self.workload.project, self._ball, w), near) if out.any() else near
+        if not out.any():
+            return near
+        return np.where(out[..., None], dykstra(self.workload.project, self._ball, w), near)
 
     def _ball(self, w: Array) -> Array:
         return np.asarray(self.centres + clip_norm(w - self.centres, self.radius))
@@ -213,13 +214,8 @@ def _root(rising: Callable[[Array], Array], low: Array, high: Array, gap: float)
             up = value > 0
             low, below = np.where(up, low, w), np.where(up, below, value)
             high, above = np.where(up, w, high), np.where(up, value, above)
-            w = _beyond(w, up, gap)
+            w = w + np.where(up, -0.9, 0.9) * gap
     return (low + high) / 2
-
-
-def _beyond(w: Array, up: NDArray[np.bool_], gap: float) -> Array:
-    """A point on the other side of a sign change that is nearly met: it hastens what the middle closes anyway."""
-    return w + np.where(up, -0.9, 0.9) * gap  # the same: any point does
 
 
 def _guess(low: Array, high: Array, below: Array, above: Array) -> Array:

@@ -173,15 +173,11 @@ class PhasedSGD(Algorithm[GroupedPhase]):
         return problem.constants.smoothness(2.0) * self._first_step(problem, n) <= 1
 
     def _refuse(self, problem: Problem, n: int) -> None:
-        steep = problem.constants.smoothness(2.0)
+        some, steep = max(n, 2), problem.constants.smoothness(2.0)
+        users, groups = self.group_users(problem, some)[-1], self.group_count(problem, some)
         needs = f"eta_1 <= 1/beta, beta = {steep:.4g}, and at least one user per group in its last phase"
-        raise Infeasible(
-            self.label,
-            needs,
-            f"{self.group_users(problem, max(n, 2))[-1]:.3g} (C = {self.group_count(problem, max(n, 2)):,}), "
-            f"eta_1 = {self._first_step(problem, max(n, 2)):.4g} at n = {n:,}",
-            smallest_users(lambda size: self.feasible(problem, size), n),
-        )
+        got = f"eta_1 = {self._first_step(problem, some):.4g} and {users:.3g} (C = {groups:,}) at n = {n:,}"
+        raise Infeasible(self.label, needs, got, smallest_users(lambda size: self.feasible(problem, size), n))
 
     def _phases(self, problem: Problem, n: int) -> tuple[GroupedPhase, ...]:
         epsilon, delta = self.privacy_budget(problem)
