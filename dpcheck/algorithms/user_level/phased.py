@@ -176,7 +176,7 @@ class PhasedSGD(Algorithm[GroupedPhase]):
         some, steep = max(n, 2), problem.constants.smoothness(2.0)
         users, groups = self.group_users(problem, some)[-1], self.group_count(problem, some)
         needs = f"eta_1 <= 1/beta, beta = {steep:.4g}, and at least one user per group in its last phase"
-        got = f"eta_1 = {self._first_step(problem, some):.4g} and {users:.3g} (C = {groups:,}) at n = {n:,}"
+        got = f"{users:.3g} (C = {groups:,}) and eta_1 = {self._first_step(problem, some):.4g} at n = {n:,}"
         raise Infeasible(self.label, needs, got, smallest_users(lambda size: self.feasible(problem, size), n))
 
     def _phases(self, problem: Problem, n: int) -> tuple[GroupedPhase, ...]:
