@@ -10,9 +10,11 @@ import numpy as np
 
 from dpcheck.algorithms.pure_heavy_tails import LocalizedApproxEM
 from dpcheck.algorithms.pure_heavy_tails.sampling import (
+    ROUNDING,
     ApproxLocalPotential,
     LocalPotential,
     cells,
+    chord,
     gibbs_linear,
     hit_and_run,
 )
@@ -33,7 +35,8 @@ from dpcheck.workloads.median import WeightedMedian
 
 from . import plans
 from .cases import opposite_spikes, problem
-from .lemmas import as_printed, onto_ball, potential, small, told, wide
+from .lemmas import NormsApart, as_printed, onto_ball, potential, small, told, wide
+from .plans import way_out
 
 # Lemma F.1 -------------------------------------------------------------------------------------------------------
 
@@ -301,6 +304,20 @@ def cells_by_hand(context: Context, *, count: int) -> Verdict:
     return as_printed(lines, 1e-7)
 
 
+@check("pure_heavy_tails/proc-logconcave-sampler", kind="accuracy", grid={"d": (2, 3)})
+def ends_of_chords(context: Context, *, d: int) -> Verdict:
+    """Chords of a ball end at the sphere of W_0, or a rounding beyond that of W: of its diameter in l_2."""
+    work, rng, trials = NormsApart(b=(0.3,) * d, D=2.0), context.rng("chords"), context.scale(60, 600)
+    centre, radius = onto_ball(rng.uniform(-1, 1, (trials, d))), 0.7
+    away, ways = (onto_ball(1e3 * rng.normal(size=(trials, d))) for _ in range(2))
+    w = onto_ball(centre + radius * rng.random((trials, 1)) * away)
+    ends = way_out(w - centre, ways, radius), way_out(w, ways, 1 + ROUNDING * work.D)
+    if not 0.2 < (ends[0] < ends[1]).mean() < 0.8:
+        return undecided("one of the two balls cuts hardly a chord", "exact")
+    found = chord(work, w[:, None], ways[:, None], (centre, radius))
+    return as_printed({"the length of a chord": (found, np.minimum(*ends))}, within=ROUNDING / 10)
+
+
 @check("pure_heavy_tails/alg-6", kind="accuracy", also=("pure_heavy_tails/alg-7",))
 def scores_of_the_printed_evaluator(context: Context) -> Verdict:
     """What Algorithm 7 releases with Algorithm 6 inside is its evaluation to the printed alpha_in at the middles of the
@@ -311,10 +328,13 @@ def scores_of_the_printed_evaluator(context: Context) -> Verdict:
     work, rows, start = small(context, 1, trials, m)
     rng = context.rng("answers")
     answers = rng.uniform(-1, 1, (trials, 1)), rng.integers(0, count, (trials, 1)).astype(float)
-    algorithm = LocalizedApproxEM(C=C, lambda_=weight, count=count, evaluator="alg-6")
-    _, (_, point), _ = told(algorithm, work, problem(work, epsilon), rows, start, answers)
+    algorithm, setting = LocalizedApproxEM(C=C, lambda_=weight, count=count, evaluator="alg-6"), problem(work, epsilon)
     D_0 = 600 * C / (weight * epsilon * m)
     alpha_in = min(2 * C * D_0 / m / 512, C * D_0 / (512 * m * epsilon))
+    planned = 2 * algorithm.schedule(setting, m).phases[-1].gap
+    if not math.isclose(planned, alpha_in, rel_tol=1e-9):  # what is run takes steps without end for a small one
+        return differs(f"alpha_in = {planned:.6g} is planned, {alpha_in:.6g} is printed", "exact")
+    _, (_, point), _ = told(algorithm, work, setting, rows, start, answers)
     middles = np.broadcast_to(np.linspace(-1, 1, 2 * count + 1)[1::2], (trials, count))
     fine, coarse = (_scores_by_hand(rows, middles, answers[0], start, C, weight, part * alpha_in) for part in (1, 2))
     if np.allclose(fine, coarse):

@@ -303,7 +303,7 @@ def _lower() -> Edges:
         for z in (edge * (1 - JUST), edge * (1 + JUST))
     ]
     rng = np.random.default_rng
-    for d, size, legal in ((1, 2, True), (1, 3, False), (0, 1, False), (2, 4, True), (2, 8, True)):
+    for d, size, legal in ((1, 2, True), (1, 3, False), (0, 1, False), (2, 4, True), (2, 8, True), (6, 64, True)):
         calls.append((f"{size} points of a packing, d = {d}", lambda d=d, size=size: packing(d, rng(0), size), legal))  # type: ignore[misc]
     calls.append(("laws of what was packed", lambda: packed_laws(packing(2, rng(0), 8), 100, 1.0, 0.1), True))
     angle = 2 * math.asin(1 / 4)  # of two points of the circle at distance 1/2

@@ -56,6 +56,15 @@ def wide(D: float = 1e4) -> RareSpikes:
     return RareSpikes(D=D, k=2.0, G=1.0, p=0.5, theta=0.0)
 
 
+class NormsApart(RadialHeavyTail):
+    """Its diameter is another one in every norm but l_2."""
+
+    @property
+    def constants(self) -> Constants:
+        own = super().constants
+        return replace(own, diameter=lambda p: own.diameter(2.0) * 3 ** (1 / p - 1 / 2))
+
+
 def radial_spikes(d: int, k: float, m: int, epsilon: float, factor: float = 1.0) -> RadialHeavyTail:
     """W1: |w - b| with weights of G_k = 1 that are rare enough to exceed the prescribed cap: p = factor d/(m epsilon).
 

@@ -245,3 +245,9 @@ def cells_by_hand(centre: Array, radius: float, count: int, half: float) -> tupl
             points.append(centre + reach * share * ray)
             sizes.append(math.log(max(reach**2 * share, 1e-24 * radius**2)))
     return np.array(points), np.array(sizes) - max(sizes)
+
+
+def way_out(w: Array, way: Array, radius: float) -> Array:
+    """How far it is from w along unit vectors to the sphere of this radius around 0: (trials, d) -> (trials, 1)."""
+    along = (w * way).sum(axis=1, keepdims=True)
+    return np.asarray(-along + np.sqrt(radius**2 - (w**2).sum(axis=1, keepdims=True) + along**2))

@@ -19,7 +19,7 @@ from dpcheck.geometry import Ball, BallIntersection, Box, Simplex
 from dpcheck.harness import accuracy, runtime
 from dpcheck.harness.plans import planned_within
 from dpcheck.harness.symbolic import proved
-from dpcheck.interfaces import Array, Constants, Sample
+from dpcheck.interfaces import Array, Sample
 from dpcheck.solvers import Task, certified, value
 from dpcheck.symbols import alpha
 from dpcheck.verdicts import Point, Verdict, refuted
@@ -29,7 +29,7 @@ from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
 
 from .edges import BESIDE, silent
-from .lemmas import as_printed
+from .lemmas import NormsApart, as_printed
 
 # The joint reformulation --------------------------------------------------------------------------------------------
 
@@ -82,15 +82,6 @@ def joint_objective_is_convex(context: Context, *, loss: str) -> Verdict:
     return joint_dominates(context, loss)
 
 
-class _NormsApart(RadialHeavyTail):
-    """Its diameter is another one in every norm but l_2."""
-
-    @property
-    def constants(self) -> Constants:
-        own = super().constants
-        return replace(own, diameter=lambda p: own.diameter(2.0) * 3 ** (1 / p - 1 / 2))
-
-
 def _record_by_record(task: Task, counts: Array, w: Array, y: Array) -> tuple[Array, Array, float]:
     """Value and subgradient of (10) at copies (trials, m, d) of w, and the norm of (14) before its last step."""
     work, z, shares = task.workload, task.sample.values, counts / counts.sum()
@@ -115,7 +106,7 @@ def lines_of_the_joint_reformulation(context: Context, *, loss: str, within: boo
     """
     work, m, trials, rng = replace(LOSSES[loss], D=1.6), 4, context.scale(8, 80), context.rng("points")
     if isinstance(work, RadialHeavyTail):
-        work = _NormsApart(**vars(work))
+        work = NormsApart(**vars(work))
     d, D, counts = work.constants.d, work.constants.diameter(2.0), np.array([1.0, 3.0, 0.0, 2.0])
     centre = work.project(np.full((1, d), 0.3))
     task = replace(_task(context, loss, trials, m, within=within), workload=work, centre=centre, weight=0.7)

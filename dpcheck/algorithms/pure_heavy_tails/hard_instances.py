@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
@@ -13,7 +11,7 @@ from dpcheck.interfaces import Array, Rng, procedure
 from dpcheck.workloads.linear import SparseDirection, TwoPoint
 
 TRIES, AT_ONCE = 200, 64
-"""Batches of vectors that a packing is looked for in, and how many a batch holds for each vector that is wanted."""
+"""Batches that a packing is looked for in, for each vector that is wanted, and how many vectors a batch holds."""
 ROUNDING = 1e-9
 """How far off the unit sphere a vector of a packing may lie."""
 BELOW = 1 - 1e-12
@@ -56,19 +54,14 @@ def packing(d: int, rng: Rng, size: int | None = None) -> Array:
             raise InvalidInput(f"the sphere in one dimension has 2 points, {wanted} were asked for")
         return np.array([[1.0], [-1.0]])[:wanted]
     values: list[Array] = []
-    for v in itertools.islice(_unit_vectors(d, AT_ONCE * wanted, rng), TRIES * AT_ONCE * wanted):
-        if all(np.linalg.norm(other - v) >= 0.5 for other in values):
-            values.append(v)
-            if len(values) == wanted:
-                return np.array(values)
+    for _ in range(TRIES * wanted):
+        batch = rng.normal(size=(AT_ONCE, d))
+        for v in batch / np.linalg.norm(batch, axis=1, keepdims=True):
+            if all(np.linalg.norm(other - v) >= 0.5 for other in values):
+                values.append(v)
+                if len(values) == wanted:
+                    return np.array(values)
     raise InvalidInput(f"found only {len(values)} of {wanted} unit vectors at mutual distance 1/2 in d = {d}")
-
-
-def _unit_vectors(d: int, size: int, rng: Rng) -> Iterator[Array]:
-    """Uniform points of the unit sphere without end, drawn in batches."""
-    while True:
-        batch = rng.normal(size=(size, d))
-        yield from batch / np.linalg.norm(batch, axis=1, keepdims=True)
 
 
 def separation(V: Array) -> float:

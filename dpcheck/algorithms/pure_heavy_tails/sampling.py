@@ -144,23 +144,24 @@ def cells(workload: Workload, W_0: Ball, count: int) -> tuple[Array, Array]:
     turns = np.arange(rays) + 0.5  # the same: where the first ray points is of no matter
     angles = 2 * np.pi * turns / rays
     directions = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    reach = chord(workload, np.repeat(centre[:, None], rays, axis=1), directions[None], radius, (centre, radius))
+    reach = chord(workload, np.repeat(centre[:, None], rays, axis=1), directions[None], W_0)
     share = (np.arange(rings) + 0.5) / rings
     points = centre[:, None, None] + (reach[..., None] * share)[..., None] * directions[:, None]
     sizes = np.log(np.maximum((reach[..., None] ** 2 * share).reshape(trials, -1), 1e-24 * radius**2))
     return points.reshape(trials, -1, 2), sizes - sizes.max(axis=1, keepdims=True)
 
 
-def chord(workload: Workload, points: Array, directions: Array, longest: float, W_0: Ball) -> Array:
-    """How far one can go from each point of W_0 along a unit direction within W_0, up to `longest`: (trials, K)."""
+def chord(workload: Workload, points: Array, directions: Array, W_0: Ball) -> Array:
+    """How far one can go from each point of W_0 along a unit direction within W_0: (trials, K)."""
+    centre, radius = W_0[0][:, None], W_0[1]
     low = np.zeros(np.broadcast_shapes(points.shape, directions.shape)[:-1])
-    high = np.full_like(low, longest)
+    high = low + radius + np.linalg.norm(points - centre, axis=-1)
     tolerance = ROUNDING * workload.constants.diameter(2.0)
 
     def outside(length: Array) -> Mask:
         ahead = points + length[..., None] * directions
         inside = np.linalg.norm(workload.project(ahead) - ahead, axis=-1) <= tolerance
-        return np.asarray(~(inside & (np.linalg.norm(ahead - W_0[0][:, None], axis=-1) <= W_0[1])))
+        return np.asarray(~(inside & (np.linalg.norm(ahead - centre, axis=-1) <= radius)))
 
     return edges(outside, low, high, halvings=50)[0]
 
@@ -179,7 +180,7 @@ def hit_and_run(
         direction = run.coins(lambda rng: rng.normal(size=shape))
         direction = direction / np.linalg.norm(direction, axis=1, keepdims=True)
         ways = np.stack([direction, -direction], axis=1)
-        ahead = chord(workload, w[:, None], ways, 2 * W_0[1], W_0)
+        ahead = chord(workload, w[:, None], ways, W_0)
         at = -ahead[:, 1:] + (ahead[:, :1] + ahead[:, 1:]) * (np.arange(nodes) + 0.5) / nodes
         points = w[:, None] + at[..., None] * direction[:, None]
         level = potential(points)
