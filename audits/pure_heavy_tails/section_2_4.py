@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,12 @@ import sympy as sp
 
 from dpcheck.algorithms.pure_heavy_tails.projection import halvings, inexact_projection
 from dpcheck.algorithms.pure_heavy_tails.reformulation import DirectSubgradient, JointReformulation, JointSubgradient
-from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient
+from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient, exact
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import explicit_of, stated
 from dpcheck.geometry import Ball, BallIntersection, Box, Simplex
 from dpcheck.harness import accuracy, runtime
-from dpcheck.harness.plans import planned_within
+from dpcheck.harness.plans import answered, planned_within, wrongly_answered
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Sample
 from dpcheck.solvers import Task, certified, value
@@ -257,12 +258,22 @@ def each_trial_is_projected_by_itself(context: Context, *, domain: str) -> Verdi
             for i in range(trials)
         ]
         lines[what] = inexact_projection(y, c, radii, K.project, xi), np.array(alone)
-    R, r, off = (10 ** rng.uniform(low, high, 400) for low, high in ((-2, 1), (-1, 1), (-2, 0)))
-    lines["halvings"] = halvings(R, r, off) + 0.0, np.ceil(np.log2(1 + R**2 / (r * off)))
-    far = np.array([1e300])  # whose square is no float
-    wanted = np.ceil(np.array([590.0]) / math.log10(2))
-    lines["halvings of points far away"] = halvings(far, far / 1e290, far / far) + 0.0, wanted
     return as_printed(lines)
+
+
+@check("pure_heavy_tails/proc-inexact-proj", kind="accuracy")
+def halvings_as_printed(context: Context) -> Verdict:
+    """N = ceil(log2(1 + R^2/(r xi))), also where the square of R is no float."""
+    # unbound: N itself, of which the claim counts two projections more
+    rng, far = context.rng("halvings"), np.array([1e300])
+    R, r, off = (10 ** rng.uniform(low, high, 400) for low, high in ((-2, 1), (-1, 1), (-2, 0)))
+    wanted = np.ceil(np.array([590.0]) / math.log10(2))
+    return as_printed(
+        {
+            "halvings": (halvings(R, r, off) + 0.0, np.ceil(np.log2(1 + R**2 / (r * off)))),
+            "halvings of points far away": (halvings(far, far / 1e290, far / far) + 0.0, wanted),
+        }
+    )
 
 
 def _accurate(context: Context, domain: str) -> Verdict:
@@ -359,6 +370,21 @@ NAMES = ("weighted l1", "maximum of affine")
 GRID = {"function": NAMES, "alpha": by_size([0.4], [0.4, 0.2])}
 
 LONG = {**GRID, "alpha": by_size([0.4, 0.2], [0.4, 0.2, 0.1])}
+
+
+@check("pure_heavy_tails/alg-3", kind="runtime", also=("pure_heavy_tails/prop-2-9",))
+def halts_at_its_last_step(context: Context) -> Verdict:
+    """Where all subgradients have norm L it halts at the last step that is printed for it, and not one earlier."""
+    alpha, D, L = 0.8, 2.0, 1.0
+    most = round(stated("pure_heavy_tails/prop-2-9", D=D, L=L, alpha=alpha))
+    ask = partial(
+        adaptive_inexact_subgradient, lambda x: np.where(x < 0.3, -L, L), exact(Box(-np.ones(1), np.ones(1)).project),
+        np.zeros((1, 1)), alpha, D,
+    )  # fmt: skip
+    wrong = wrongly_answered(
+        (f"a halt in {limit} steps", partial(ask, limit=limit), limit == most) for limit in (most, most - 1)
+    )
+    return answered(wrong, f"it halts at step {most}")
 
 
 @check("pure_heavy_tails/alg-3", kind="accuracy", grid={"function": NAMES})

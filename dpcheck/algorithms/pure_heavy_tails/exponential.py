@@ -49,7 +49,8 @@ def net(workload: Workload, eta: float) -> Array:
         return np.linspace(low, high, net_size(high - low, eta, 1))[:, None]
     # A cubic grid of side 2η/sqrt d: every point of the domain is within η of a grid point, so no grid point further
     # than η away is needed, and projecting the others onto the domain only brings them closer.
-    side, D = 2 * eta / math.sqrt(d), workload.constants.diameter(2.0)
+    side = 2 * eta / math.sqrt(d)
+    D = workload.constants.diameter(2.0)  # the same: in every norm a million diameters are beyond the domain
     axes = []
     for e in np.eye(d):
         low, high = workload.project(FAR * D * np.stack([-e, e])) @ e
