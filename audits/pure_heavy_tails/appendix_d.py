@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,23 +11,21 @@ import sympy as sp
 
 from dpcheck.algorithms.pure_heavy_tails import StructuredDoubleOutputPert
 from dpcheck.algorithms.pure_heavy_tails.erm import steepest_gradient
-from dpcheck.algorithms.pure_heavy_tails.reformulation import DirectSubgradient, JointReformulation, socp_subgradient
+from dpcheck.algorithms.pure_heavy_tails.reformulation import DirectSubgradient, JointReformulation
 from dpcheck.algorithms.pure_heavy_tails.subgradient import biased_subgradient, constant_step
 from dpcheck.checks import Context, by_size, check, unchecked
 from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import stated
-from dpcheck.geometry import Ball, Box, Domain, Ellipsoid
+from dpcheck.geometry import Ball
 from dpcheck.harness import accuracy, runtime
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import proved
-from dpcheck.interfaces import Array, Constants, Sample
+from dpcheck.interfaces import Array, Sample
 from dpcheck.solvers import Task, certified, value
-from dpcheck.solvers.extension import extension_gradient, lipschitz_extension, searched_extension
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, refuted
 from dpcheck.workloads.amplitudes import Pareto
 from dpcheck.workloads.linear import RareSpikes
-from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
 
@@ -119,137 +116,6 @@ def time_budget_of_all_calls(context: Context) -> Verdict:
     return accuracy.never_violated(
         left, right, statement="1 - rho <= Pr(all calls in time)", covers=covers, evidence="certificate"
     )
-
-
-# Oracles for the extension ------------------------------------------------------------------------------------------
-
-LINE: dict[str, Any] = {
-    "spikes": RareSpikes(D=2.0, p=0.4),
-    "median": WeightedMedian(D=2.0),
-    "mean": HeavyMean(D=4.0, tail=2.5),
-}
-
-
-@check("pure_heavy_tails/def-d-3", kind="accuracy", grid={"loss": tuple(LINE)})
-def clipped_slope_is_an_oracle(context: Context, *, loss: str) -> Verdict:
-    """On a line the clipped derivative is an exact oracle: B = 0, norm at most C, for random points and records."""
-    work, rng, size, C = LINE[loss], context.rng(), context.scale(4000, 100_000), 0.8
-    z = work.rows(rng, 1, size)[0]
-    w, u = (work.project(work.D * (rng.random((size, 1)) - 0.5)) for _ in range(2))
-    g = extension_gradient(work, w, z, C)
-    at_w, at_u = (lipschitz_extension(work, x, z, C) for x in (w, u))
-    left = np.concatenate([at_w + (g * (u - w))[:, 0], np.abs(g[:, 0])])
-    right = np.concatenate([at_u + 1e-9 * (1 + np.abs(at_u)), np.full(size, stated(context.label, C=C))])
-    return accuracy.never_violated(
-        left,
-        right,
-        statement="f_C(w) + <g, u - w> <= f_C(u), |g| <= 2C",
-        covers="on a line the derivative of f_C is clip(derivative of f), and f_C is convex",
-        evidence="certificate",
-    )
-
-
-@dataclass(frozen=True)
-class _Piecewise:
-    """max_j (a_j . w + b_j) on a set in the plane; a record is ignored."""
-
-    slopes: Array
-    intercepts: Array
-    domain: Domain
-
-    @property
-    def constants(self) -> Constants:
-        steep = float(np.linalg.norm(self.slopes, axis=1).max())
-        return Constants(
-            d=2,
-            diameter=self.domain.diameter,
-            lipschitz=lambda p: steep,
-            smoothness=lambda p: 0.0,
-            moment=lambda k, m: steep,
-        )
-
-    def loss(self, w: Array, z: Array) -> Array:
-        return np.asarray((w @ self.slopes.T + self.intercepts).max(axis=-1))
-
-    def project(self, w: Array) -> Array:
-        return self.domain.project(w)
-
-
-PLANE: dict[str, Domain] = {
-    "ball": Ball(d=2, radius=1.0),
-    "box": Box(np.array([-1.0, -0.5]), np.array([0.5, 1.0])),
-    "ellipsoid": Ellipsoid([1.0, 0.5]),
-}
-
-LOSSES: dict[str, Callable[[Array], tuple[Array, Array]]] = {
-    "hinge": lambda a: (np.array([0 * a, -a]), np.array([0.0, 1.0])),
-    "absolute": lambda a: (np.array([a, -a]), np.array([-0.3, 0.3])),
-    "affine": lambda a: (np.array([a]), np.array([0.2])),
-}
-
-
-def conic_oracle(context: Context, loss: str, place: str, cases: int, label: str) -> Verdict:
-    """The multiplier of (16) against the definition: inequality at random points, and a claim on its norm."""
-    rng, K, C, sides, bias = context.rng(), PLANE[place], 0.8, [], 0.0
-    for _ in range(cases):
-        a = rng.standard_normal(2) * rng.uniform(0.3, 3.0)
-        slopes, intercepts = LOSSES[loss](a)
-        work: Any = _Piecewise(slopes, intercepts, K)
-        w = K.project(rng.uniform(-1, 1, (1, 2)))[0]
-        subgradient = socp_subgradient(w, slopes, intercepts, K, C)
-        u = K.project(rng.uniform(-1, 1, (3, 2)))
-        *at_u, at_w = searched_extension(work, np.concatenate([u, w[None]]), np.zeros((4, 1)), C)
-        sides.append((subgradient.value - subgradient.bias + (u - w) @ subgradient.vector, np.array(at_u) + 1e-7))
-        sides.append((np.array([at_w - 1e-5]), np.array([subgradient.value])))  # from above
-        sides.append((np.array([np.linalg.norm(subgradient.vector)]), np.array([stated(label, C=C) * (1 + 1e-9)])))
-        bias = max(bias, subgradient.bias)
-    left, right = (np.concatenate([side[i] for side in sides]) for i in (0, 1))
-    answer = accuracy.never_violated(
-        left,
-        right,
-        statement="f_C(w) + <g, u - w> - B <= f_C(u), norm",
-        failure_probability=context.failure_probability,
-    )
-    numbers = {**answer.numbers, "largest recomputed bias B": bias}
-    if bias > 1e-5:
-        return refuted(f"the multipliers are certified only to B = {bias:.2g}", "exact", numbers=numbers)
-    return replace(answer, numbers=numbers)
-
-
-@check(
-    "pure_heavy_tails/prop-d-6",
-    kind="accuracy",
-    grid={"loss": tuple(LOSSES)},
-    expect=("consistent", "undecided"),
-    needs=("cvxpy", "clarabel"),
-)
-def multiplier_is_a_subgradient(context: Context, *, loss: str) -> Verdict:
-    """On the disc the multiplier is a B-approximate subgradient of norm at most C, B from the recomputed dual value."""
-    return conic_oracle(context, loss, "ball", context.scale(2, 12), "pure_heavy_tails/prop-d-6")
-
-
-@check(
-    "pure_heavy_tails/proc-socp-subgrad",
-    kind="accuracy",
-    grid={"place": ("ball", "box")},
-    expect=("consistent", "undecided"),
-    needs=("cvxpy", "clarabel"),
-)
-def conic_oracle_meets_its_promise(context: Context, *, place: str) -> Verdict:
-    """The oracle (16) for the hinge loss, on a ball and on a box."""
-    return conic_oracle(context, "hinge", place, context.scale(2, 12), "pure_heavy_tails/prop-d-6")
-
-
-@check(
-    "pure_heavy_tails/cor-d-7",
-    kind="accuracy",
-    grid={"loss": tuple(LOSSES), "place": by_size(["ellipsoid"], tuple(PLANE))},
-    expect=("consistent", "undecided"),
-    needs=("cvxpy", "clarabel"),
-)
-def structured_losses_have_an_oracle(context: Context, *, loss: str, place: str) -> Verdict:
-    """Affine, hinge and absolute losses on a ball, a box and an ellipsoid meet Definition D.3, norm 2C."""
-    return conic_oracle(context, loss, place, context.scale(2, 5), "pure_heavy_tails/def-d-3")
 
 
 # Lemma D.5 ----------------------------------------------------------------------------------------------------------

@@ -228,7 +228,7 @@ def socp_subgradient(w: Array, slopes: Array, intercepts: Array, domain: Domain,
     cp = require_cvxpy()
     d = len(w)
     x, y, s, t = cp.Variable(d), cp.Variable(d), cp.Variable(), cp.Variable()
-    unit = max(cap, float(np.linalg.norm(slopes, axis=1).max()))
+    unit = max(cap, float(np.linalg.norm(slopes, axis=1).max()))  # the same: a scale of the solver's
     split = x + y == w
     above = s >= (slopes @ y + intercepts) / unit
     constraints = [split, above, cp.norm(x) <= t, *domain_constraints(domain, y)]
@@ -237,14 +237,11 @@ def socp_subgradient(w: Array, slopes: Array, intercepts: Array, domain: Domain,
     upper = float((slopes @ point + intercepts).max() + cap * np.linalg.norm(w - point))
     shares = np.maximum(np.asarray(above.dual_value).reshape(-1), 0.0)
     shares = shares / shares.sum()
-    best, lower = np.zeros(d), -math.inf
-    for sign in (-1.0, 1.0):  # solvers differ in the sign of an equality's multiplier
-        g = clip_norm(sign * unit * np.asarray(split.dual_value), cap)
-        # f_C(u) >= <g, u> + <b, shares> - support(g - shares . a) for every u: weak duality.
-        value = float(g @ w + intercepts @ shares - domain.support(g - shares @ slopes))
-        if value > lower:
-            best, lower = g, value
-    return ConicSubgradient(best, upper, max(0.0, upper - lower))
+    # cvxpy's multiplier of x + y = w is -g; with the other sign the bias would be large.
+    g = clip_norm(-unit * np.asarray(split.dual_value), cap)
+    # f_C(u) >= <g, u> + <b, shares> - support(g - shares . a) for every u: weak duality.
+    lower = float(g @ w + intercepts @ shares - domain.support(g - shares @ slopes))
+    return ConicSubgradient(g, upper, max(0.0, upper - lower))
 
 
 def ridge_subgradient(work: RidgeWorkload, w: Array, record: Array, cap: float, bias: float) -> ConicSubgradient:
