@@ -201,9 +201,9 @@ class _Ridge(RidgeWorkload):
 
     record_shape = (3,)
     link = Hinge()
-    domain = Ball(d=2, radius=0.5)
+    domain = Ball(d=2, radius=0.7)
     constants = Constants(
-        d=2, diameter=lambda p: 3 ** (1 / p - 1 / 2), lipschitz=lambda p: np.inf, smoothness=lambda p: np.inf,
+        d=2, diameter=lambda p: 1.4 * 3 ** (1 / p - 1 / 2), lipschitz=lambda p: np.inf, smoothness=lambda p: np.inf,
         moment=lambda k, m: 1.0,
     )  # fmt: skip
 

@@ -17,6 +17,7 @@ from dpcheck.checks import Context, by_size, check, unchecked
 from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import order_of, stated
 from dpcheck.harness import accuracy, risk, runtime
+from dpcheck.harness.plans import answered, wrongly_answered
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
@@ -341,8 +342,12 @@ def lines_of_the_walk(context: Context) -> Verdict:
     algorithm = LocalizedApproxEM(C=C, lambda_=0.5, sampler="hit-and-run", count=3)
     plan = algorithm.schedule(problem(work, 5.0), m)
     run = Run[Any](plan, trials, context.rng("walk"))
-    returned = algorithm.execute(run, work, Fixed(rows), start)
-    (one, two), coins = plan.phases, run.transcript.coins
+    ended: list[Array] = []
+    if wrong := wrongly_answered(
+        [("a walk in space", lambda: ended.append(algorithm.execute(run, work, Fixed(rows), start)), True)]
+    ):
+        return answered(wrong, "")
+    (returned,), (one, two), coins = ended, plan.phases, run.transcript.coins
     assert one.radius < 1, "W_0 is all of W: the ball would not cut the chords"
     w = w_loc = onto_ball(run.transcript.entries[0].output)
     for turn, share in zip(coins[::2], coins[1::2], strict=True):

@@ -10,6 +10,7 @@ import numpy as np
 
 from dpcheck.algorithms.pure_heavy_tails import LocalizedApproxEM
 from dpcheck.algorithms.pure_heavy_tails.sampling import (
+    NODES,
     ROUNDING,
     ApproxLocalPotential,
     LocalPotential,
@@ -22,7 +23,9 @@ from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_sub
 from dpcheck.auditing.exact import exact_epsilon
 from dpcheck.checks import Context, by_size, check, unchecked
 from dpcheck.engine.statements import stated
+from dpcheck.errors import InvalidInput
 from dpcheck.harness import runtime
+from dpcheck.harness.plans import answered, wrongly_answered
 from dpcheck.harness.relations import judged
 from dpcheck.interfaces import Array, Sample, Schedule
 from dpcheck.laws import Exponential
@@ -32,10 +35,11 @@ from dpcheck.workloads.amplitudes import Pareto
 from dpcheck.workloads.linear import RareSpikes, SparseDirection
 from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
+from dpcheck.workloads.radial import RadialHeavyTail
 
 from . import plans
 from .cases import opposite_spikes, problem
-from .lemmas import NormsApart, as_printed, onto_ball, potential, small, told, wide
+from .lemmas import as_printed, norms_apart, onto_ball, potential, small, told, wide
 from .plans import way_out
 
 # Lemma F.1 -------------------------------------------------------------------------------------------------------
@@ -262,6 +266,19 @@ def hit_and_run_reaches_the_gibbs_law(context: Context) -> Verdict:
 
 
 @check("pure_heavy_tails/proc-logconcave-sampler", kind="accuracy", also=("pure_heavy_tails/alg-7",))
+def walk_down_a_steep_slope(context: Context) -> Verdict:
+    """Where a potential of 1e6 w . t falls along a chord the walk goes to the last of its points, and nowhere else."""
+    # unbound: one step of the walk, whose law is stated of many
+    work, w_loc, radius, trials = SparseDirection(nu=(1.0, 0.0), D=2.0), np.array([[0.1, -0.2]]), 0.5, 50
+    plan = Schedule[Any](phases=(), releases=(), gradients=0, floats_per_trial=1, claimed=None)
+    run = Run[Any](plan, trials, context.rng("walk"))
+    walks = hit_and_run(run, lambda w: np.asarray(1e6 * w @ TILT), work, (w_loc, radius), 1)
+    way = run.transcript.coins[0] / np.linalg.norm(run.transcript.coins[0], axis=1, keepdims=True)
+    last = w_loc - np.sign(way @ TILT)[:, None] * (1 - 1 / NODES) * radius * way
+    return as_printed({"the end of the chord": (walks, last)})
+
+
+@check("pure_heavy_tails/proc-logconcave-sampler", kind="accuracy", also=("pure_heavy_tails/alg-7",))
 def lines_of_the_plane(context: Context) -> Verdict:
     """Radial losses in the plane: the score of a cell is the potential at its middle less that at w_loc, and less the
     logarithm of its size in units of the selection.
@@ -307,7 +324,7 @@ def cells_by_hand(context: Context, *, count: int) -> Verdict:
 @check("pure_heavy_tails/proc-logconcave-sampler", kind="accuracy", grid={"d": (2, 3)})
 def ends_of_chords(context: Context, *, d: int) -> Verdict:
     """Chords of a ball end at the sphere of W_0, or a rounding beyond that of W: of its diameter in l_2."""
-    work, rng, trials = NormsApart(b=(0.3,) * d, D=2.0), context.rng("chords"), context.scale(60, 600)
+    work, rng, trials = norms_apart(RadialHeavyTail(b=(0.3,) * d, D=2.0)), context.rng("chords"), context.scale(60, 600)
     centre, radius = onto_ball(rng.uniform(-1, 1, (trials, d))), 0.7
     away, ways = (onto_ball(1e3 * rng.normal(size=(trials, d))) for _ in range(2))
     w = onto_ball(centre + radius * rng.random((trials, 1)) * away)
@@ -316,6 +333,19 @@ def ends_of_chords(context: Context, *, d: int) -> Verdict:
         return undecided("one of the two balls cuts hardly a chord", "exact")
     found = chord(work, w[:, None], ways[:, None], (centre, radius))
     return as_printed({"the length of a chord": (found, np.minimum(*ends))}, within=ROUNDING / 10)
+
+
+class _Patient(runtime.CountingWorkload):
+    """A workload that refuses more than so many gradients."""
+
+    def __init__(self, workload: Any, most: int) -> None:
+        super().__init__(workload)
+        self.most = most
+
+    def gradient(self, w: Array, z: Array) -> Array:
+        if self.gradients >= self.most:
+            raise InvalidInput(f"more than {self.most:,} gradients are asked for")
+        return super().gradient(w, z)
 
 
 @check("pure_heavy_tails/alg-6", kind="accuracy", also=("pure_heavy_tails/alg-7",))
@@ -334,7 +364,15 @@ def scores_of_the_printed_evaluator(context: Context) -> Verdict:
     planned = 2 * algorithm.schedule(setting, m).phases[-1].gap
     if not math.isclose(planned, alpha_in, rel_tol=1e-9):  # what is run takes steps without end for a small one
         return differs(f"alpha_in = {planned:.6g} is planned, {alpha_in:.6g} is printed", "exact")
-    _, (_, point), _ = told(algorithm, work, setting, rows, start, answers)
+    most = 2 * math.ceil((12 * 2.0 * (np.abs(rows).max() + C) / alpha_in) ** 2)
+    replayed: list[Any] = []
+
+    def replay() -> None:
+        replayed.extend(told(algorithm, _Patient(work, most), setting, rows, start, answers))
+
+    if wrong := wrongly_answered([(f"a replay in {most:,} steps", replay, True)]):
+        return answered(wrong, "")
+    _, (_, point), _ = replayed
     middles = np.broadcast_to(np.linspace(-1, 1, 2 * count + 1)[1::2], (trials, count))
     fine, coarse = (_scores_by_hand(rows, middles, answers[0], start, C, weight, part * alpha_in) for part in (1, 2))
     if np.allclose(fine, coarse):

@@ -102,6 +102,7 @@ def lines_of_phases(erm: PrivateErm, n: int, J: int, side: float) -> dict[str, t
     lines = {
         "phases": (numbers(*few.phases(at, n)), numbers(*ByHand(erm, n, J, resolution).rows())),
         "blocks": (numbers(*(own.repetitions(at, size) for size in (n, many))), numbers(*blocks)),
+        **lines_of_blocks(few, n, list(ByHand(erm, n, J, resolution).rows())),
     }
     silent = {
         "few blocks": few.terms(at, n),
@@ -119,6 +120,25 @@ def lines_of_phases(erm: PrivateErm, n: int, J: int, side: float) -> dict[str, t
         lines[f"told of c_erm = {c}"] = numbers(*pairs), numbers(*told_of)
         lines[f"phases told of c_erm = {c}"] = numbers(terms.get("l", 0)), numbers(len(told_of))
     return lines
+
+
+def lines_of_blocks(
+    few: PopLocalize, n: int, rows: list[tuple[int, int, int, float, float]]
+) -> dict[str, tuple[Array, Array]]:
+    """What a plan of Algorithm 1 says of the blocks of these phases: its stages, what they read, and their gradients,
+    which are those of the solver's own plans.
+    """
+    J, plan = few.repetitions(told(), n), few.schedule(told(), n)
+    inner = [replace(few.erm, lambda_=weight).schedule(told(), m) for _, _, m, weight, _ in rows]
+    reads = [(first + j * m, first + (j + 1) * m) for _, first, m, _, _ in rows for j in range(J)]
+    return {
+        "stages": (
+            numbers(*((p.t, p.first, p.records, p.lambda_, p.reach, p.blocks) for p in plan.phases)),
+            numbers(*((t, first, m, weight, gap / weight, J) for t, first, m, weight, gap in rows)),
+        ),
+        "reads": (numbers(*((r.start, r.stop) for each in plan.releases for r in each.reads)), numbers(*reads)),
+        "gradients": (numbers(plan.gradients), numbers(J * sum(each.gradients for each in inner))),
+    }
 
 
 def lines_of_constants() -> dict[str, tuple[Array, Array]]:

@@ -30,7 +30,7 @@ from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
 
 from .edges import BESIDE, silent
-from .lemmas import NormsApart, as_printed
+from .lemmas import as_printed, norms_apart
 
 # The joint reformulation --------------------------------------------------------------------------------------------
 
@@ -105,9 +105,7 @@ def lines_of_the_joint_reformulation(context: Context, *, loss: str, within: boo
     """Value and subgradient of (10) at copies near w, far from it and at it, with counts as weights and a centre off
     the middle; the starting point, projections, diameter, norm, and what both solvers plan and promise.
     """
-    work, m, trials, rng = replace(LOSSES[loss], D=1.6), 4, context.scale(8, 80), context.rng("points")
-    if isinstance(work, RadialHeavyTail):
-        work = NormsApart(**vars(work))
+    work, m, trials, rng = norms_apart(replace(LOSSES[loss], D=1.6)), 4, context.scale(8, 80), context.rng("points")
     d, D, counts = work.constants.d, work.constants.diameter(2.0), np.array([1.0, 3.0, 0.0, 2.0])
     centre = work.project(np.full((1, d), 0.3))
     task = replace(_task(context, loss, trials, m, within=within), workload=work, centre=centre, weight=0.7)
@@ -125,7 +123,7 @@ def lines_of_the_joint_reformulation(context: Context, *, loss: str, within: boo
     calls = [JointSubgradient().oracle_calls(*given), DirectSubgradient().oracle_calls(*given)]
     L = 2 * CAP + task.weight * D
     steps = np.array([3 * diameter * (5.0 + L), 4 * D * L]) / 1e-3
-    gap, T = 0.5, math.ceil((4 * D * L / 0.5) ** 2)
+    gap, T = 2.0, math.ceil((4 * D * L / 2.0) ** 2)
     eta = D / (L * math.sqrt(T))
     off = gap * eta / (6 * D)
     promised = D**2 / (2 * eta * T) + eta * L**2 / 2 + D * off / eta + off**2 / (2 * eta)

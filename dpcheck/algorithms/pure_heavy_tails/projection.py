@@ -70,6 +70,5 @@ def _check(
             raise InvalidInput(f"the {name} of an inexact projection must be > 0, got {values.min()}")
     inside = project(c)
     if not np.isclose(inside, c, rtol=ROUNDING, atol=ROUNDING).all():
-        away = float(np.abs(inside - c).max())
-        raise InvalidInput(f"the ball's centre must lie in the domain; it is {away:.3g} outside")
+        raise InvalidInput(f"the ball's centre must lie in the domain; it is {np.abs(inside - c).max():.3g} outside")
     return c, r, x

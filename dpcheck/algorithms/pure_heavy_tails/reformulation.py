@@ -236,7 +236,7 @@ def socp_subgradient(w: Array, slopes: Array, intercepts: Array, domain: Domain,
     point = domain.project(np.asarray(y.value)[None])[0]
     upper = float((slopes @ point + intercepts).max() + cap * np.linalg.norm(w - point))
     shares = np.maximum(np.asarray(above.dual_value).reshape(-1), 0.0)
-    shares = shares / shares.sum()
+    shares = shares / shares.sum()  # the same: but for rounding their sum is 1
     # cvxpy's multiplier of x + y = w is -g; with the other sign the bias would be large.
     g = clip_norm(-unit * np.asarray(split.dual_value), cap)
     # f_C(u) >= <g, u> + <b, shares> - support(g - shares . a) for every u: weak duality.
