@@ -240,6 +240,10 @@ def _subgradients() -> Edges:
     biased = partial(biased_subgradient, slope, near, np.array([[0.0], [0.3]]))
     for at, legal in ((1.0, True), (1.001, False)):
         calls.append((f"Algorithm 3 from {at} of [-1, 1]", partial(adaptive, np.full((1, 1), at), 0.5, 2.0), legal))
+    tiny = exact(lambda x: np.clip(x, -1e-4, 1e-4))
+    for at, legal in ((1e-4, True), (1.01e-4, False)):
+        start = partial(adaptive_inexact_subgradient, np.sign, tiny, np.full((1, 1), at), 1e-4, 2e-4)
+        calls.append((f"Algorithm 3 from {at} of 1e-4 [-1, 1]", start, legal))
     for alpha, far in ((0.0, 2.0), (0.5, 0.0)):
         calls.append((f"Algorithm 3 at {alpha}, {far}", partial(adaptive, np.zeros((1, 1)), alpha, far), False))
         calls.append((f"Lemma D.5 at {alpha}, {far}", partial(biased, alpha, far, 1.0), False))
@@ -305,6 +309,7 @@ def _lower() -> Edges:
     rng = np.random.default_rng
     for d, size, legal in ((1, 2, True), (1, 3, False), (0, 1, False), (2, 4, True), (2, 8, True), (6, 64, True)):
         calls.append((f"{size} points of a packing, d = {d}", lambda d=d, size=size: packing(d, rng(0), size), legal))  # type: ignore[misc]
+    calls.append(("a packing of 2^d points", lambda: packing(3, rng(0)), True))
     calls.append(("laws of what was packed", lambda: packed_laws(packing(2, rng(0), 8), 100, 1.0, 0.1), True))
     angle = 2 * math.asin(1 / 4)  # of two points of the circle at distance 1/2
 

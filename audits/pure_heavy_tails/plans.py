@@ -14,14 +14,17 @@ from dpcheck.algorithms.pure_heavy_tails import (
     EMPGM,
     DoubleOutputPert,
     LocalizedApproxEM,
+    LocalizedOutputPert,
+    NoisyClippedSubgradient,
     OutputPertLocalize,
     PopLocalize,
     SingleOutputPert,
     SmoothedEMPGM,
+    StructuredDoubleOutputPert,
 )
 from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm
-from dpcheck.algorithms.pure_heavy_tails.reformulation import JointSubgradient
-from dpcheck.algorithms.pure_heavy_tails.sampling import NODES
+from dpcheck.algorithms.pure_heavy_tails.reformulation import DirectSubgradient, JointSubgradient
+from dpcheck.algorithms.pure_heavy_tails.sampling import NODES, SMALLEST
 from dpcheck.interfaces import Array, Constants, Problem
 from dpcheck.privacy import PureDP
 from dpcheck.solvers import HALVINGS, acceleration_limit
@@ -176,10 +179,44 @@ def lines_of_constants() -> dict[str, tuple[Array, Array]]:
         lines[f"proved {said}"] = numbers(solver.certified(problem), "c_erm" in terms), numbers(expected, expected)
         values = [terms.get(name, math.nan) for name in ("m", "lambda", "k", "G_k")]
         lines[f"told {said}"] = numbers(*values), numbers(m, 0.3, K, G_K)
+    chosen = [
+        LocalizedOutputPert(solver="single", minimiser=JointSubgradient()).outer().erm,
+        LocalizedOutputPert(solver="structured").outer().erm,
+        LocalizedOutputPert(solver="structured", minimiser=JointSubgradient()).outer().erm,
+    ]
+    kinds = (JointSubgradient, DirectSubgradient, JointSubgradient)
+    brought = [isinstance(e.minimiser, kind) for e, kind in zip(chosen, kinds, strict=True)]  # type: ignore[attr-defined]
+    lines["whose minimiser"] = numbers(*brought), numbers(True, True, True)
     levels = [
         solver.success for solver in (SingleOutputPert(), DoubleOutputPert(), SmoothedEMPGM(), LocalizedApproxEM())
     ]
     lines["how often"] = numbers(*levels), numbers(0.8, 0.7, 0.65, 0.65)
+    return lines
+
+
+DIALS = (
+    OutputPertLocalize, SingleOutputPert, DoubleOutputPert, StructuredDoubleOutputPert, EMPGM, SmoothedEMPGM,
+    LocalizedApproxEM, LocalizedOutputPert, NoisyClippedSubgradient,
+)  # fmt: skip
+
+
+def lines_of_dials() -> dict[str, tuple[Array, Array]]:
+    """Scales of noise, and inverse coefficients of selections, with a dial of 2 and without one: twice as large, in the
+    releases and in the stages, and everything else that they read is the same.
+    """
+    lines = {}
+    for kind in DIALS:
+        beside: dict[str, Any] = {"solver": "single", "blocks": 3} if kind is LocalizedOutputPert else {}
+        plain, loud = (kind(noise_dial=dial, **beside).schedule(told(), 400) for dial in (1.0, 2.0))
+        scales = [
+            [getattr(each.law, "scale", 1 / getattr(each.law, "coefficient", math.nan)) for each in plan.releases]
+            for plan in (loud, plain)
+        ]
+        stages = [[stage.noise for stage in plan.phases] for plan in (loud, plain)]
+        reads = [[read.sensitivity for each in plan.releases for read in each.reads] for plan in (loud, plain)]
+        lines[f"scales of {kind.__name__}"] = numbers(*scales[0]), 2 * numbers(*scales[1])
+        lines[f"noise of the stages of {kind.__name__}"] = numbers(*stages[0]), 2 * numbers(*stages[1])
+        lines[f"sensitivities of {kind.__name__}"] = numbers(*reads[0]), numbers(*reads[1])
     return lines
 
 
@@ -205,7 +242,7 @@ def lines_of_sampling() -> dict[str, tuple[Array, Array]]:
         if evaluator == "alg-6":
             calls += 2 * m * count * math.ceil((3 * D * (steepest + C) / (alpha_in / 4)) ** 2)
         elif d == 1:
-            calls += LINE_CALLS * m * (count + 1 if sampler == "cells" else count * (NODES + 1))
+            calls += LINE_CALLS * m * ((count if sampler == "cells" else count * NODES) + 1)
         read, law = plan.releases[-1].reads[0], plan.releases[-1].law
         what = f"{sampler}, {evaluator}, d = {d}"
         lines[f"gradients of {what}"] = numbers(plan.gradients), numbers(calls)
@@ -231,9 +268,10 @@ def lines_of_calls() -> dict[str, tuple[Array, Array]]:
         steepest = G_K * (m / at.failure_probability) ** (1 / K)
         radius = 100 * 3 * C * d / (weight * m * EPSILON / 2)
         steps = []
-        for parts, own in ((2, D), (72, min(D, 2 * radius))):  # the gap is C^2/(parts lambda m^2)
+        for parts, own in ((2, D), (72, min(D, 2 * radius)), (72, D)):  # the gap is C^2/(parts lambda m^2)
             norms = math.sqrt(m * D**2 + own**2) * (steepest + 2 * C + weight * D)
             steps.append(m * math.ceil((3 * norms * parts * weight * m**2 / C**2) ** 2))
+        whole = steps.pop()
         fields: dict[str, Any] = {"k": K, "lambda_": weight, "C": C}
         joint = {**fields, "minimiser": JointSubgradient()}
         solvers: dict[str, tuple[PrivateErm, float]] = {
@@ -242,6 +280,7 @@ def lines_of_calls() -> dict[str, tuple[Array, Array]]:
             "Algorithm 4": (DoubleOutputPert(**fields), 2 * m * passes),
             "Algorithm 2, subgradients": (OutputPertLocalize(**joint), steps[0]),
             "Algorithm 4, subgradients": (DoubleOutputPert(**joint), sum(steps)),
+            "one stage, subgradients": (SingleOutputPert(**joint), whole),
         }
         for said, (solver, calls) in solvers.items():
             lines[f"{said}, d = {d}, lambda = {weight:g}"] = numbers(solver.schedule(at, m).gradients), numbers(calls)
@@ -250,7 +289,7 @@ def lines_of_calls() -> dict[str, tuple[Array, Array]]:
 
 def cells_by_hand(centre: Array, radius: float, count: int, half: float) -> tuple[Array, Array]:
     """Sectors of rings of the disc of radius `half`, within `radius` of a centre (2,), and the logarithms of their
-    sizes: a ray that leaves the disc at once has cells of no size, of which 1e-24 of the ball's square is kept.
+    sizes: a ray that leaves the disc at once has cells of the smallest size.
     """
     rays = max(8, round(math.sqrt(2 * count)))
     rings = max(1, count // rays)
@@ -263,7 +302,7 @@ def cells_by_hand(centre: Array, radius: float, count: int, half: float) -> tupl
         for j in range(rings):
             share = (j + 0.5) / rings
             points.append(centre + reach * share * ray)
-            sizes.append(math.log(max(reach**2 * share, 1e-24 * radius**2)))
+            sizes.append(math.log(max(reach**2 * share, SMALLEST * radius**2)))
     return np.array(points), np.array(sizes) - max(sizes)
 
 

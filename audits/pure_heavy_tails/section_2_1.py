@@ -35,7 +35,7 @@ from dpcheck.workloads.radial import RadialHeavyTail
 
 from .cases import BLOCKS, DELTA, FAR, opposite_spikes, problem, within_constants
 from .lemmas import LONG, NO_BALL, STAGE, as_printed, audited, far_answers, regularised, small, told, wide
-from .plans import SOLVERS, lines_of_calls, lines_of_constants, lines_of_phases
+from .plans import SOLVERS, lines_of_calls, lines_of_constants, lines_of_dials, lines_of_phases
 
 # Algorithm 1 --------------------------------------------------------------------------------------------------------
 
@@ -420,7 +420,7 @@ def phases_by_hand(context: Context, *, solver: str, side: float) -> Verdict:
 def constants_of_the_solvers(context: Context) -> Verdict:
     """The constant of (6) that each solver tells, its level, where it tells none, and its calls, typed again."""
     # unbound: the symbol of the bound, whatever the bound is
-    return as_printed({**lines_of_constants(), **lines_of_calls()})
+    return as_printed({**lines_of_constants(), **lines_of_calls(), **lines_of_dials()})
 
 
 IN_PHASES = {

@@ -13,7 +13,7 @@ import sympy as sp
 
 from dpcheck.algorithms.pure_heavy_tails.projection import halvings, inexact_projection
 from dpcheck.algorithms.pure_heavy_tails.reformulation import DirectSubgradient, JointReformulation, JointSubgradient
-from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient, exact
+from dpcheck.algorithms.pure_heavy_tails.subgradient import EXACT, adaptive_inexact_subgradient, exact
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import explicit_of, stated
 from dpcheck.geometry import Ball, BallIntersection, Box, Simplex
@@ -385,6 +385,22 @@ def halts_at_its_last_step(context: Context) -> Verdict:
     return answered(wrong, f"it halts at step {most}")
 
 
+@check("pure_heavy_tails/alg-3", kind="accuracy")
+def a_slope_of_nothing_ends_it(context: Context) -> Verdict:
+    """Where the subgradient is 0 a trial returns that point, at once; those beside it go on as if alone."""
+    # unbound: the line `if g_t = 0 return x_t`
+    start, near = np.array([[0.0], [0.5], [-0.25]]), exact(Box(-np.ones(1), np.ones(1)).project)
+    ask = partial(adaptive_inexact_subgradient, np.sign, near, alpha=0.5, D=2.0, limit=500)
+    halted: list[Any] = []
+    wrong = wrongly_answered([("a start with slopes of 0", lambda: halted.append(ask(start)), True)])
+    if wrong:
+        return answered(wrong, "")
+    (together,), alone = halted, [ask(start[[i]]) for i in (1, 2)]
+    points = np.concatenate([start[:1], *(each.point for each in alone)])
+    steps = np.concatenate([[1], *(each.steps for each in alone)]).astype(float)
+    return as_printed({"points": (together.point, points), "steps": (together.steps.astype(float), steps)})
+
+
 @check("pure_heavy_tails/alg-3", kind="accuracy", grid={"function": NAMES})
 def lines_of_algorithm_3(context: Context, *, function: str) -> Verdict:
     """Steps D/sqrt(S_t), the stop at 3D sqrt(S_t) <= alpha t, the average until then: run by run in plain loops."""
@@ -415,7 +431,8 @@ def lines_of_algorithm_3(context: Context, *, function: str) -> Verdict:
             "the average until the stop": (halted.point, stopped),
             "the step at which it stops": (halted.steps.astype(float), steps),
             "the gap that it tells": (np.array([halted.gap]), np.array([told])),
-            "accuracy asked of projections": (np.array(asked[-len(wanted) :]), np.array(wanted)),
+            "accuracy asked of projections": (np.array(asked[1:]), np.array(wanted)),
+            "that asked of the start's, in diameters": (asked[0] / D, np.full(trials, EXACT)),
         }
     )
 

@@ -43,7 +43,7 @@ def inexact_projection(
     def at(multiplier: Array) -> Array:
         return project((y + multiplier[:, None] * c) / (1 + multiplier[:, None]))
 
-    for step in range(int(N.max(initial=0))):
+    for step in range(int(N.max())):
         middle = (low + high) / 2
         far = np.linalg.norm(at(middle) - c, axis=1) > r
         going = step < N
