@@ -233,7 +233,8 @@ def conic_steps_by_hand(context: Context) -> Verdict:
     off the boundary, where there is more than one subgradient.
     """
     # unbound: the steps of one solver by another oracle
-    rng, C, gap, runs = context.rng("records"), 0.3, 5.2, []
+    rng, C, gap = context.rng("records"), 0.3, 5.2
+    runs: list[list[Any]] = []
     record, bare = np.array([1.5, -2.0, 0.4]), _Ridge()
     if wrong := wrongly_answered(
         (f"the extension to {bias}", partial(ridge_subgradient, bare, np.zeros(2), record, C, bias), bias >= 0)
@@ -246,7 +247,10 @@ def conic_steps_by_hand(context: Context) -> Verdict:
         task = Task(
             workload=bare, sample=Sample(rows, np.ones((1, 2))), weight=2.0, centre=centre, cap=C, within=None, gap=gap
         )
-        runs.append((DirectSubgradient()(task), DirectSubgradient()(replace(task, workload=_BallRidge()))))
+        both = (task, replace(task, workload=_BallRidge()))
+        asked = [("steps", lambda both=both: runs.append([DirectSubgradient()(each) for each in both]), True)]
+        if wrong := wrongly_answered(asked):  # type: ignore[arg-type]
+            return answered(wrong, "")
     points = tuple(np.concatenate([run[i].point for run in runs]) for i in (0, 1))
     gaps = np.array([conic.gap for conic, _ in runs]), np.array([known.gap + gap / 4 for _, known in runs])
     return as_printed({"points after all steps": points, "gaps that are promised": gaps}, within=1e-6)

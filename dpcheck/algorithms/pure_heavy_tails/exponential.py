@@ -25,7 +25,7 @@ BLOCK = 4_000_000
 FAR = 1e6
 """In diameters: a point so far from the middle of the domain is beyond it."""
 BELOW, ABOVE = 1 - 1e-12, 1 + 1e-9
-"""Keep the points of a net on a line from being one too many by rounding, and those of a grid from one too few."""
+"""Keep the points of a net on a line from being one too many by rounding, those of a grid from more than planned."""
 
 
 @procedure("pure_heavy_tails/proc-pgm")
@@ -54,7 +54,7 @@ def net(workload: Workload, eta: float) -> Array:
     axes = []
     for e in np.eye(d):
         low, high = workload.project(FAR * D * np.stack([-e, e])) @ e
-        count = max(1, math.ceil((high - low) / side * ABOVE))
+        count = math.floor((high - low) / side) + 1
         axes.append((low + high) / 2 + side * (np.arange(count) - (count - 1) / 2))
     if math.prod(len(axis) for axis in axes) > LARGEST_NET:
         raise InvalidInput(f"a net of radius {eta:.3g} has more than {LARGEST_NET:,} points; raise eta")
@@ -69,7 +69,7 @@ def net_size(D: float, eta: float, d: int) -> int:
     cells = D * math.sqrt(d) / (2 * eta)
     if d == 1:
         return 1 + max(1, math.ceil(cells * BELOW))
-    return int(max(1, math.ceil(cells * ABOVE)) ** d)
+    return int((math.floor(cells * ABOVE) + 1) ** d)
 
 
 @dataclass(frozen=True)

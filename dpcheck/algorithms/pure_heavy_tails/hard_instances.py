@@ -10,7 +10,7 @@ from dpcheck.errors import InvalidInput
 from dpcheck.interfaces import Array, Rng, procedure
 from dpcheck.workloads.linear import SparseDirection, TwoPoint
 
-TRIES, AT_ONCE = 200, 64
+TRIES, AT_ONCE = 20, 64
 """Batches that a packing is looked for in, for each vector that is wanted, and how many vectors a batch holds."""
 BELOW = 1 - 1e-12
 """Keeps a product that is a whole number from being rounded above it."""
@@ -47,15 +47,15 @@ def packing(d: int, rng: Rng, size: int | None = None) -> Array:
     if d < 1:
         raise InvalidInput(f"a dimension must be >= 1, got {d}")
     wanted = 2**d if size is None else size
-    values: list[Array] = []
+    found = np.empty((0, d))
     for _ in range(TRIES * wanted):
         batch = rng.normal(size=(AT_ONCE, d))
         for v in batch / np.linalg.norm(batch, axis=1, keepdims=True):
-            if all(np.linalg.norm(other - v) >= 0.5 for other in values):
-                values.append(v)
-                if len(values) == wanted:
-                    return np.array(values)
-    raise InvalidInput(f"found only {len(values)} of {wanted} unit vectors at mutual distance 1/2 in d = {d}")
+            if (np.linalg.norm(found - v, axis=1) >= 0.5).all():
+                found = np.vstack([found, v])
+                if len(found) == wanted:
+                    return found
+    raise InvalidInput(f"found only {len(found)} of {wanted} unit vectors at mutual distance 1/2 in d = {d}")
 
 
 def separation(V: Array) -> float:
