@@ -101,10 +101,11 @@ def lines_of_phases(erm: PrivateErm, n: int, J: int, side: float) -> dict[str, t
     at, own = told(), PopLocalize(erm=erm, resolution=resolution)
     few, many = replace(own, blocks=J), 200 * n
     margin, known = erm.success - 0.05 - 0.5, {"k", "G_k"}
-    blocks = [math.ceil(math.log(math.ceil(math.log2(size)) / 0.1) / (2 * margin**2)) for size in (n, many)]
+    sizes = (2, 3, n, many)
+    blocks = [math.ceil(math.log(math.ceil(math.log2(size)) / 0.1) / (2 * margin**2)) for size in sizes]
     lines = {
         "phases": (numbers(*few.phases(at, n)), numbers(*ByHand(erm, n, J, resolution).rows())),
-        "blocks": (numbers(*(own.repetitions(at, size) for size in (n, many))), numbers(*blocks)),
+        "blocks": (numbers(*(own.repetitions(at, size) for size in sizes)), numbers(*blocks)),
         **lines_of_blocks(few, n, list(ByHand(erm, n, J, resolution).rows())),
     }
     silent = {
@@ -116,8 +117,8 @@ def lines_of_phases(erm: PrivateErm, n: int, J: int, side: float) -> dict[str, t
     for said, terms in silent.items():
         lines[f"told of {said}"] = numbers(terms.keys() == known, terms["k"], terms["G_k"]), numbers(True, K, G_K)
     for c in (None, 1.0):  # the weights that are run, the precisions that are proved
-        terms = replace(own, c_erm=c, blocks=blocks[1]).terms(at, many)
-        run = ByHand(erm, many, blocks[1], resolution, c)
+        terms = replace(own, c_erm=c, blocks=blocks[-1]).terms(at, many)
+        run = ByHand(erm, many, blocks[-1], resolution, c)
         told_of = [(weight, run.precision(m, weight, None)) for _, _, m, weight, _ in run.rows()]
         pairs = zip(terms.get("lambda[i]", ()), terms.get("Delta[i]", ()), strict=True)
         lines[f"told of c_erm = {c}"] = numbers(*pairs), numbers(*told_of)
@@ -187,6 +188,16 @@ def lines_of_constants() -> dict[str, tuple[Array, Array]]:
     kinds = (JointSubgradient, DirectSubgradient, JointSubgradient)
     brought = [isinstance(e.minimiser, kind) for e, kind in zip(chosen, kinds, strict=True)]  # type: ignore[attr-defined]
     lines["whose minimiser"] = numbers(*brought), numbers(True, True, True)
+    resting: dict[str, tuple[PrivateErm, bool]] = {
+        "on a step of the data": (SmoothedEMPGM(), True),
+        "on a given step": (SmoothedEMPGM(gamma=0.1), False),
+        "on a public step": (SmoothedEMPGM(gamma_rule="public"), False),
+        "on cells": (LocalizedApproxEM(), False),
+        "on chords": (LocalizedApproxEM(sampler="hit-and-run"), True),
+    }
+    for said, (solver, elsewhere) in resting.items():
+        rests = [bool(each.rests_on) for each in replace(solver, k=K).schedule(told(), 400).releases]
+        lines[f"a promise that rests {said}"] = numbers(*rests), numbers(*[False] * (len(rests) - 1), elsewhere)
     levels = [
         solver.success for solver in (SingleOutputPert(), DoubleOutputPert(), SmoothedEMPGM(), LocalizedApproxEM())
     ]
