@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -25,7 +26,7 @@ from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.ridge import BallRidge, RidgeWorkload
 
-from .lemmas import as_printed
+from .lemmas import as_printed, norms_apart
 
 LINE: dict[str, Any] = {
     "spikes": RareSpikes(D=2.0, p=0.4),
@@ -226,31 +227,78 @@ class _BallRidge(_Ridge, BallRidge):
     """The same with its extension found on one line."""
 
 
+def _steps_by_hand(task: Task, slopes: Callable[[Array], Array], bias: float) -> tuple[Array, float]:
+    """The average of Lemma D.5 in a plain loop, from the centre, by the slopes of single records at (trials, d), and
+    the gap that it promises."""
+    D, C = task.workload.constants.diameter(2.0), float(task.cap or 0.0)
+    L = 2 * C + task.weight * D
+    T = math.ceil((4 * D * L / task.gap) ** 2)
+    eta = D / (L * math.sqrt(T))
+    trials = max(len(task.centre), len(task.sample.values))
+    x, visited = np.broadcast_to(task.centre, (trials, task.centre.shape[1])), []
+    for _ in range(T):
+        visited.append(x)
+        x = task.workload.project(x - eta * (slopes(x).mean(axis=1) + task.weight * (x - task.centre)))
+    xi = min(D, task.gap * eta / (6 * D))
+    at = {"D": D, "eta": eta, "T": T, "L": L, "B": bias, "xi": xi}
+    return np.mean(visited, axis=0), float(stated("pure_heavy_tails/lem-d-5", **at))
+
+
+def _as_by_hand(runs: Iterable[tuple[Task, Callable[[Array], Array], float]], within: float) -> Verdict:
+    """What the direct solver returns and promises of each task, and the same in plain loops."""
+    found: list[Any] = []
+    wanted = []
+    for task, slopes, bias in runs:
+        asked = [("a run of the solver", lambda task=task: found.append(DirectSubgradient()(task)), True)]
+        if wrong := wrongly_answered(asked):  # type: ignore[arg-type]
+            return answered(wrong, "")
+        wanted.append(_steps_by_hand(task, slopes, bias))
+    points = tuple(np.concatenate([each.ravel() for each in some]) for some in (
+        [one.point for one in found], [point for point, _ in wanted]
+    ))  # fmt: skip
+    gaps = np.array([one.gap for one in found]), np.array([gap for _, gap in wanted])
+    return as_printed({"points after all steps": points, "gaps that are promised": gaps}, within=within)
+
+
+@check("pure_heavy_tails/lem-d-5", kind="accuracy", also=("pure_heavy_tails/proc-structured-double-op",))
+def direct_steps_by_hand(context: Context) -> Verdict:
+    """The solver of Theorem D.4 with an exact oracle, on a line and in the plane, and in the plane by the gradients of
+    records that are gentle, where a bias of a quarter of the gap is set aside.
+    """
+    rng, C, gap = context.rng("records"), 0.3, 2.5
+    line, plane, bare = norms_apart(RareSpikes(D=1.6)), _BallRidge(), _Ridge()
+    rows = bare.rows(rng, 2, 3)
+    gentle = rows * 0.02
+    runs: list[tuple[Task, Callable[[Array], Array], float]] = []
+    for work, z, slopes, bias in (
+        (line, rows[..., :1], lambda x: np.clip(rows[..., :1], -C, C), 0.0),
+        (plane, rows, lambda x: plane.extension_gradient(x[:, None], rows, C), 0.0),
+        (bare, gentle, lambda x: bare.gradient(x[:, None], gentle), gap / 4),
+    ):
+        centre = work.project(rng.uniform(-0.4, 0.4, (1, work.constants.d)))
+        sample = Sample(z, np.ones((1, 3)))
+        runs.append((Task(workload=work, sample=sample, weight=0.8, centre=centre, cap=C, gap=gap), slopes, bias))
+    return _as_by_hand(runs, 1e-9)
+
+
 @check("pure_heavy_tails/proc-socp-subgrad", also=("pure_heavy_tails/cor-d-7", "pure_heavy_tails/lem-d-5"), **CONIC)
 def conic_steps_by_hand(context: Context) -> Verdict:
-    """Steps of Lemma D.5 by the conic oracle go where those go that know the extension of hinges, and promise a bias
-    of a quarter of the gap more: records of every trial or of all, steep and flat, from one centre or many. They stay
-    off the boundary, where there is more than one subgradient.
+    """Two steps of it by the conic oracle, and those of an oracle that knows the extension of hinges: records of every
+    trial or of all, steep and flat, from one centre or many. They stay off the boundary, where there is more than one
+    subgradient.
     """
     # unbound: the steps of one solver by another oracle
-    rng, C, gap = context.rng("records"), 0.3, 5.2
-    runs: list[list[Any]] = []
-    record, bare = np.array([1.5, -2.0, 0.4]), _Ridge()
+    rng, C, gap = context.rng("records"), 0.3, 13.5
+    record, bare, known = np.array([1.5, -2.0, 0.4]), _Ridge(), _BallRidge()
     if wrong := wrongly_answered(
         (f"the extension to {bias}", partial(ridge_subgradient, bare, np.zeros(2), record, C, bias), bias >= 0)
         for bias in (1e-9, -1e-9)
     ):
         return answered(wrong, "")
-    for trials, centres in ((2, 1), (1, 2), (2, 2)):
+    runs: list[tuple[Task, Callable[[Array], Array], float]] = []
+    for trials, centres in ((2, 1), (1, 2)):
         rows = bare.rows(rng, trials, 2)
         centre = bare.project(rng.uniform(-0.2, 0.2, (centres, 2)))
-        task = Task(
-            workload=bare, sample=Sample(rows, np.ones((1, 2))), weight=2.0, centre=centre, cap=C, within=None, gap=gap
-        )
-        both = (task, replace(task, workload=_BallRidge()))
-        asked = [("steps", lambda both=both: runs.append([DirectSubgradient()(each) for each in both]), True)]
-        if wrong := wrongly_answered(asked):  # type: ignore[arg-type]
-            return answered(wrong, "")
-    points = tuple(np.concatenate([run[i].point for run in runs]) for i in (0, 1))
-    gaps = np.array([conic.gap for conic, _ in runs]), np.array([known.gap + gap / 4 for _, known in runs])
-    return as_printed({"points after all steps": points, "gaps that are promised": gaps}, within=1e-6)
+        task = Task(workload=bare, sample=Sample(rows, np.ones((1, 2))), weight=2.0, centre=centre, cap=C, gap=gap)
+        runs.append((task, lambda x, rows=rows: known.extension_gradient(x[:, None], rows, C), gap / 4))  # type: ignore[misc]
+    return _as_by_hand(runs, 1e-6)

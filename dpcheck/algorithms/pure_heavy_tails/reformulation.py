@@ -151,9 +151,11 @@ class DirectSubgradient:
         D = work.constants.diameter(2.0)
         joint = JointReformulation(objective)
         start = joint.split(joint.start())[0]
+        exact_oracle = isinstance(work, Extended) or work.constants.d == 1
+        bias = 0.0 if exact_oracle else gap / 4
 
         def subgradient(w: Array) -> Array:
-            mean = objective.sample.mean(_extension_slopes(objective, w, gap / 4))
+            mean = objective.sample.mean(_extension_slopes(objective, w, bias))
             return np.asarray(mean + objective.weight * (w - objective.centre))
 
         def project(w: Array, xi: Array) -> Array:
@@ -161,7 +163,6 @@ class DirectSubgradient:
                 return work.project(w)
             return inexact_projection(w, *objective.within, work.project, xi)
 
-        exact_oracle = isinstance(work, Extended) or work.constants.d == 1
         halted = biased_subgradient(
             subgradient,
             project,
@@ -169,7 +170,7 @@ class DirectSubgradient:
             gap,
             D,
             2 * cap + objective.weight * D,
-            bias=0.0 if exact_oracle else gap / 4,
+            bias=bias,
             limit=self.limit,
         )
         return Solution(halted.point, halted.gap)
