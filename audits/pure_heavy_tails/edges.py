@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -138,8 +139,8 @@ def _selection(of: type[EMPGM]) -> Edges:
         plans += [(f"d = {d}", of(eta=1.0), told(d), 50, d <= 2) for d in (1, 2, 3)]
     else:
         plans += [("the first net within D", of(C=1.0, lambda_=1e-9), told(epsilon=0.02), 100, True)]
-        for n in (0, 100):  # at 100 it is the net that is too coarse
-            plans += [("a net beyond D", of(C=1.0, lambda_=1e-9), told(epsilon=0.02, diameter=0.9), n, False)]
+        for n, width in itertools.product((0, 100), (0.9, 0.5)):  # at 100 it is the net that is too coarse
+            plans += [("a net beyond D", of(C=1.0, lambda_=1e-9), told(epsilon=0.02, diameter=width), n, False)]
     w, z = np.zeros((1, 2)), np.ones((1, 1))
     calls: list[Asked] = [
         ("a net", partial(net, work, 0.5), True),

@@ -10,8 +10,8 @@ from dpcheck.errors import InvalidInput
 from dpcheck.interfaces import Array, Rng, procedure
 from dpcheck.workloads.linear import SparseDirection, TwoPoint
 
-TRIES, AT_ONCE = 20, 64
-"""Batches that a packing is looked for in, for each vector that is wanted, and how many vectors a batch holds."""
+TRIES = 1280
+"""Directions that a packing is looked for in, for each vector that is wanted."""
 BELOW = 1 - 1e-12
 """Keeps a product that is a whole number from being rounded above it."""
 
@@ -49,12 +49,12 @@ def packing(d: int, rng: Rng, size: int | None = None) -> Array:
     wanted = 2**d if size is None else size
     found = np.empty((0, d))
     for _ in range(TRIES * wanted):
-        batch = rng.normal(size=(AT_ONCE, d))
-        for v in batch / np.linalg.norm(batch, axis=1, keepdims=True):
-            if (np.linalg.norm(found - v, axis=1) >= 0.5).all():
-                found = np.vstack([found, v])
-                if len(found) == wanted:
-                    return found
+        v = rng.normal(size=d)
+        v /= np.linalg.norm(v)
+        if (np.linalg.norm(found - v, axis=1) >= 0.5).all():
+            found = np.vstack([found, v])
+            if len(found) == wanted:
+                return found
     raise InvalidInput(f"found only {len(found)} of {wanted} unit vectors at mutual distance 1/2 in d = {d}")
 
 
