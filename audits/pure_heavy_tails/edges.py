@@ -131,7 +131,7 @@ def _selection(of: type[EMPGM]) -> Edges:
     if smoothed:
         for name, values in (
             ("tau", ((JUST, True), (0.0, False))),
-            ("rho", ((JUST, True), (0.2, False), (0.0, False))),
+            ("rho", ((JUST, True), (0.2 - JUST, True), (0.2, False), (0.0, False))),
         ):
             plans += [(f"{name} = {v}", of(eta=0.5, **{name: v}), told(), 50, legal) for v, legal in values]  # type: ignore[arg-type]
         for rule, legal in (("data", True), ("public", True), ("none", False)):
@@ -161,7 +161,8 @@ def _gibbs() -> Edges:
     """Algorithm 7: delta in (0, 1/10), d <= 2 for cells; and what it is made of."""
     of = partial(LocalizedApproxEM, count=16)
     plans: list[Plan] = [
-        (f"delta = {v}", of(delta=v), told(), 50, legal) for v, legal in ((JUST, True), (0.0, False), (0.1, False))
+        (f"delta = {v}", of(delta=v), told(), 50, legal)
+        for v, legal in ((JUST, True), (0.1 - JUST, True), (0.0, False), (0.1, False))
     ]
     for name, values in (("evaluator", ("exact", "alg-6", "none")), ("sampler", ("cells", "hit-and-run", "none"))):
         plans += [(f"{name} {v}", of(**{name: v}), told(1), 50, v != "none") for v in values]  # type: ignore[arg-type]

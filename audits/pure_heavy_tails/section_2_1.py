@@ -121,6 +121,18 @@ def gradient_calls(context: Context, *, n: int) -> Verdict:
     return replace(runtime.verdict(counts.gradients, counts.claimed, x=n), axes=("n", "gradients"))
 
 
+@check("pure_heavy_tails/alg-1", kind="accuracy", also=("pure_heavy_tails/proc-localized-double-op",))
+def blocks_are_as_many_as_proved(context: Context) -> Verdict:
+    """J around solvers that succeed with probability 0.8 and 0.7, at sizes and chances of all orders; few suffice."""
+    labels = {"single": "pure_heavy_tails/alg-1", "double": "pure_heavy_tails/proc-localized-double-op"}
+    found, wanted = [], []
+    for solver, n, chance in itertools.product(labels, (2, 3, 100, 2**20, 2**40 + 1), (0.4, 0.1, 1e-6)):
+        told_of = problem(RareSpikes(), 1.0, chance)
+        found.append(float(LocalizedOutputPert(solver=solver).outer().repetitions(told_of, n)))  # type: ignore[arg-type]
+        wanted.append(float(stated(f"{labels[solver]}@derived-blocks", n=n, beta=chance)))
+    return as_printed({"blocks": (np.array(found), np.array(wanted))})
+
+
 practical_risk = unchecked(
     "pure_heavy_tails/alg-1",
     "its risk with J = 9 blocks is set against no bound, because none is proved for that J, and 20.1 D Delta_1 taken "
