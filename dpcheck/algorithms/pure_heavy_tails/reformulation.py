@@ -242,7 +242,7 @@ def socp_subgradient(w: Array, slopes: Array, intercepts: Array, domain: Domain,
     g = clip_norm(-unit * np.asarray(split.dual_value), cap)
     # f_C(u) >= <g, u> + <b, shares> - support(g - shares . a) for every u: weak duality.
     lower = float(g @ w + intercepts @ shares - domain.support(g - shares @ slopes))
-    return ConicSubgradient(g, upper, max(0.0, upper - lower))
+    return ConicSubgradient(g, upper, abs(upper - lower))  # by rounding the lower bound may be above
 
 
 def ridge_subgradient(work: RidgeWorkload, w: Array, record: Array, cap: float, bias: float) -> ConicSubgradient:
