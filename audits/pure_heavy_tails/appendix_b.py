@@ -19,7 +19,7 @@ from dpcheck.harness.lower_bound import Fact
 from dpcheck.harness.plans import answered, wrongly_answered
 from dpcheck.harness.refutation import witnessed
 from dpcheck.interfaces import Array
-from dpcheck.verdicts import Verdict
+from dpcheck.verdicts import Verdict, differs
 
 from .lemmas import as_printed
 
@@ -147,6 +147,13 @@ def oracle_resists(context: Context, *, algorithm: str, queries: int) -> Verdict
     kept = Fact(f"of {len(oracle.answers)} answers to {algorithm}, those that change", len(broken), "=", 0)
     if broken:
         return lower_bound.verdict([kept])
+    for t, (_, slope) in oracle.answers.items():
+        near, far = (
+            sum(oracle.slopes(t + side * share * oracle.clearance(t)) != [slope] for side in (-1, 1))
+            for share in (Q(99, 100), Q(101, 100))
+        )
+        if near or not far:
+            return differs(f"the piece around {float(t):.4g} does not end at its clearance", "exact")
     # A mollifier narrower than the way from a query to the nearest other piece leaves every answer as it was.
     width = min((oracle.clearance(t) for t in oracle.answers), default=Q(1))
     width = min(width, kink, 1 - kink) / 2
@@ -171,8 +178,10 @@ def a_kink_is_bent(context: Context) -> Verdict:
     -C, where the extension would have no kink: also where -C is in the middle between the two.
     """
     facts = []
-    for low, high in ((Q(-3, 4), Q(0)), (Q(-3, 4), Q(-1, 4)), (Q(-4, 5), Q(1, 5)), (Q(-51, 100), Q(0))):
-        oracle, at = ResistingOracle(lines=[(low, Q(1, 2), Q(0)), (high, Q(1, 2), Q(0))]), Q(1, 2)
+    sides_of_kinks = [(Q(-3, 4), Q(0)), (Q(-3, 4), Q(-1, 4)), (Q(-4, 5), Q(1, 5)), (Q(-51, 100), Q(0))]
+    near_the_ends = [(Q(-3, 4), Q(0), Q(1, 32)), (Q(-4, 5), Q(-1, 4), Q(31, 32))]  # to which the new kink is nearer
+    for low, high, at in [*((*each, Q(1, 2)) for each in sides_of_kinks), *near_the_ends]:
+        oracle = ResistingOracle(lines=[(low, at, Q(0)), (high, at, Q(0))])
         if wrong := wrongly_answered([("a query at the kink", lambda oracle=oracle, at=at: oracle.ask(at), True)]):  # type: ignore[misc]
             return answered(wrong, "")
         (height, slope), sides = oracle.answers[at], oracle.slopes(oracle.kink())
@@ -181,6 +190,8 @@ def a_kink_is_bent(context: Context) -> Verdict:
             Fact("its slope, above the one before", slope, ">", low),
             Fact("its slope, below the one after", slope, "<", high),
             Fact("its distance from -C", abs(slope + oracle.C), ">", 0),
+            Fact("the new kink", oracle.kink(), ">", 0),
+            Fact("the new kink", oracle.kink(), "<", 1),
             Fact("the slope before the new kink", sides[0], "<", -oracle.C),
             Fact("the slope after it", sides[-1], ">", -oracle.C),
         ]

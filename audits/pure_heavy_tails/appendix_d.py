@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,28 +13,36 @@ import sympy as sp
 
 from dpcheck.algorithms.pure_heavy_tails import StructuredDoubleOutputPert
 from dpcheck.algorithms.pure_heavy_tails.erm import steepest_gradient
-from dpcheck.algorithms.pure_heavy_tails.reformulation import DirectSubgradient, JointReformulation, socp_subgradient
+from dpcheck.algorithms.pure_heavy_tails.reformulation import (
+    DirectSubgradient,
+    JointReformulation,
+    ridge_subgradient,
+    socp_subgradient,
+)
 from dpcheck.algorithms.pure_heavy_tails.subgradient import biased_subgradient, constant_step
 from dpcheck.checks import Context, by_size, check, unchecked
 from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import stated
 from dpcheck.geometry import Ball, Box, Domain, Ellipsoid
 from dpcheck.harness import accuracy, runtime
+from dpcheck.harness.plans import answered, wrongly_answered
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import proved
-from dpcheck.interfaces import Array, Constants, Sample
+from dpcheck.interfaces import Array, Constants, Rng, Sample
 from dpcheck.solvers import Task, certified, value
 from dpcheck.solvers.extension import extension_gradient, lipschitz_extension, searched_extension
 from dpcheck.symbols import BY_NAME
-from dpcheck.verdicts import Point, Verdict, refuted
+from dpcheck.verdicts import Point, Verdict, differs, refuted
 from dpcheck.workloads.amplitudes import Pareto
 from dpcheck.workloads.linear import RareSpikes
+from dpcheck.workloads.links import Hinge
 from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
+from dpcheck.workloads.ridge import BallRidge, RidgeWorkload
 
 from .cases import opposite_spikes, problem
-from .lemmas import NO_MAPPING, PLANNED, STAGE, WEIGHTS, as_printed, shifts, slack_verdict
+from .lemmas import NO_MAPPING, PLANNED, STAGE, WEIGHTS, as_printed, norms_apart, shifts, slack_verdict
 
 # Proposition D.1 and equation (14) ----------------------------------------------------------------------------------
 
@@ -250,6 +259,153 @@ def conic_oracle_meets_its_promise(context: Context, *, place: str) -> Verdict:
 def structured_losses_have_an_oracle(context: Context, *, loss: str, place: str) -> Verdict:
     """Affine, hinge and absolute losses on a ball, a box and an ellipsoid meet Definition D.3, norm 2C."""
     return conic_oracle(context, loss, place, context.scale(2, 5), "pure_heavy_tails/def-d-3")
+
+
+CONIC: dict[str, Any] = {"kind": "accuracy", "needs": ("cvxpy", "clarabel")}
+
+
+@check("pure_heavy_tails/proc-socp-subgrad", also=("pure_heavy_tails/prop-d-6",), **CONIC)
+def conic_oracle_by_hand(context: Context) -> Verdict:
+    """One piece on the disc, at points of its axis: its own slope where that is at most C, else C towards the far end.
+    Three pieces on an interval: the clipped slope of the steepest; the least of f(y) + C |w - y| is at a crossing.
+    """
+    # unbound: the extension and its slope themselves, which the statement only bounds
+    found: list[Any] = []
+    values, slopes = [], []
+
+    def ask(w: Array, pieces: Array, intercepts: Array, domain: Domain, C: float) -> None:
+        found.append(socp_subgradient(w, pieces, intercepts, domain, C))
+
+    a, b, steep = np.array([0.9, 1.2]), 0.2, 1.5
+    cases: list[tuple[Array, Array, Array, Domain, float]] = []
+    for C, at in ((0.8, -0.5), (0.8, 0.3), (2.0, 0.3)):
+        cases.append((at * a / steep, a[None], np.array([b]), Ball(d=2, radius=1.0), C))
+        values.append(b - steep + C * (1 + at) if steep > C else b + steep * at)
+        slopes += list(min(1.0, C / steep) * a)
+    pieces, intercepts, C = np.array([-2.0, 0.5, 3.0]), np.array([0.0, 0.1, -0.9]), 0.8
+    y = np.array([-1.0, -0.04, 0.4, 0.7])  # the ends of the interval, and where two pieces cross
+    for at in (-0.5, 0.1, 0.6):
+        cases.append((np.array([at]), pieces[:, None], intercepts, Box(np.array([-1.0]), np.array([0.7])), C))
+        at_y = np.append(y, at)
+        values.append(float(((at_y[:, None] * pieces + intercepts).max(axis=1) + C * np.abs(at - at_y)).min()))
+        slopes.append(float(np.clip(pieces[(at * pieces + intercepts).argmax()], -C, C)))
+    asked = [(f"a subgradient at {case[0]}", partial(ask, *case), True) for case in cases]
+    if wrong := wrongly_answered([*asked, ("a cap of 0", partial(ask, *cases[-1][:-1], 0.0), False)]):
+        return answered(wrong, "")
+    lines = {
+        "the extension": (np.array([each.value for each in found]), np.array(values)),
+        "its slope": (np.concatenate([each.vector for each in found]), np.array(slopes)),
+    }
+    biases = [each.bias for each in found]
+    if not 0 <= min(biases) <= max(biases) <= 1e-9:
+        return differs(f"exact answers are said to be off by {min(biases):.3g} to {max(biases):.3g}", "exact")
+    return as_printed(lines, within=1e-7)
+
+
+class _Ridge(RidgeWorkload):
+    """max(0, 1 - <a, w> + t) on a disc, a record is (a, t); what its extension is, it does not know."""
+
+    record_shape = (3,)
+    link = Hinge()
+    domain = Ball(d=2, radius=0.7)
+    constants = Constants(
+        d=2, diameter=lambda p: 1.4 * 3 ** (1 / p - 1 / 2), lipschitz=lambda p: np.inf, smoothness=lambda p: np.inf,
+        moment=lambda k, m: 1.0,
+    )  # fmt: skip
+
+    def features(self, z: Array) -> tuple[Array, Array]:
+        return z[..., :2], z[..., 2]
+
+    def project(self, w: Array) -> Array:
+        return self.domain.project(w)
+
+    def rows(self, rng: Rng, trials: int, n: int) -> Array:
+        """Every other one is steep."""
+        sizes = np.where(np.arange(n) % 2, 3.0, 0.2)
+        return rng.standard_normal((trials, n, 3)) * sizes[:, None] + np.array([1.5, -2.0, 0.4])
+
+    def excess_risk(self, w: Array) -> Array:
+        raise NotImplementedError
+
+
+class _BallRidge(_Ridge, BallRidge):
+    """The same with its extension found on one line."""
+
+
+def _steps_by_hand(task: Task, slopes: Callable[[Array], Array], bias: float) -> tuple[Array, float]:
+    """The average of Lemma D.5 in a plain loop, from the centre, by the slopes of single records at (trials, d), and
+    the gap that it promises."""
+    D, C = task.workload.constants.diameter(2.0), float(task.cap or 0.0)
+    L = 2 * C + task.weight * D
+    T = math.ceil((4 * D * L / task.gap) ** 2)
+    eta = D / (L * math.sqrt(T))
+    trials = max(len(task.centre), len(task.sample.values))
+    x, visited = np.broadcast_to(task.centre, (trials, task.centre.shape[1])), []
+    for _ in range(T):
+        visited.append(x)
+        x = task.workload.project(x - eta * (slopes(x).mean(axis=1) + task.weight * (x - task.centre)))
+    xi = min(D, task.gap * eta / (6 * D))
+    at = {"D": D, "eta": eta, "T": T, "L": L, "B": bias, "xi": xi}
+    return np.mean(visited, axis=0), float(stated("pure_heavy_tails/lem-d-5", **at))
+
+
+def _as_by_hand(runs: Iterable[tuple[Task, Callable[[Array], Array], float]], within: float) -> Verdict:
+    """What the direct solver returns and promises of each task, and the same in plain loops."""
+    found: list[Any] = []
+    wanted = []
+    for task, slopes, bias in runs:
+        asked = [("a run of the solver", lambda task=task: found.append(DirectSubgradient()(task)), True)]
+        if wrong := wrongly_answered(asked):  # type: ignore[arg-type]
+            return answered(wrong, "")
+        wanted.append(_steps_by_hand(task, slopes, bias))
+    points = tuple(np.concatenate([each.ravel() for each in some]) for some in (
+        [one.point for one in found], [point for point, _ in wanted]
+    ))  # fmt: skip
+    gaps = np.array([one.gap for one in found]), np.array([gap for _, gap in wanted])
+    return as_printed({"points after all steps": points, "gaps that are promised": gaps}, within=within)
+
+
+@check("pure_heavy_tails/lem-d-5", kind="accuracy", also=("pure_heavy_tails/proc-structured-double-op",))
+def direct_steps_by_hand(context: Context) -> Verdict:
+    """The solver of Theorem D.4 with an exact oracle, on a line and in the plane, and in the plane by the gradients of
+    records that are gentle, where a bias of a quarter of the gap is set aside. On the line steps leave the domain.
+    """
+    rng, C, gap = context.rng("records"), 0.3, 2.5
+    line, plane, bare = norms_apart(RareSpikes(D=1.6)), _BallRidge(), _Ridge()
+    rows = bare.rows(rng, 2, 3)
+    gentle, up = rows * 0.02, np.abs(rows[..., :1])
+    runs: list[tuple[Task, Callable[[Array], Array], float]] = []
+    for work, z, slopes, bias, centre in (
+        (line, up, lambda x: np.minimum(up, C), 0.0, np.full((1, 1), -0.7)),
+        (plane, rows, lambda x: plane.extension_gradient(x[:, None], rows, C), 0.0, np.array([[-0.1, -0.3]])),
+        (bare, gentle, lambda x: bare.gradient(x[:, None], gentle), gap / 4, np.array([[0.1, -0.3]])),
+    ):
+        sample = Sample(z, np.ones((1, 3)))
+        runs.append((Task(workload=work, sample=sample, weight=0.2, centre=centre, cap=C, gap=gap), slopes, bias))
+    return _as_by_hand(runs, 1e-9)
+
+
+@check("pure_heavy_tails/proc-socp-subgrad", also=("pure_heavy_tails/cor-d-7", "pure_heavy_tails/lem-d-5"), **CONIC)
+def conic_steps_by_hand(context: Context) -> Verdict:
+    """Two steps of it by the conic oracle, and those of an oracle that knows the extension of hinges: records of every
+    trial or of all, steep and flat, from one centre or many. They stay off the boundary, where there is more than one
+    subgradient.
+    """
+    # unbound: the steps of one solver by another oracle
+    rng, C, gap = context.rng("records"), 0.3, 13.5
+    record, bare, known = np.array([1.5, -2.0, 0.4]), _Ridge(), _BallRidge()
+    if wrong := wrongly_answered(
+        (f"the extension to {bias}", partial(ridge_subgradient, bare, np.zeros(2), record, C, bias), bias >= 0)
+        for bias in (1e-9, -1e-9)
+    ):
+        return answered(wrong, "")
+    runs: list[tuple[Task, Callable[[Array], Array], float]] = []
+    for trials, centres in ((2, 1), (1, 2)):
+        rows = bare.rows(rng, trials, 2)
+        centre = bare.project(rng.uniform(-0.2, 0.2, (centres, 2)))
+        task = Task(workload=bare, sample=Sample(rows, np.ones((1, 2))), weight=2.0, centre=centre, cap=C, gap=gap)
+        runs.append((task, lambda x, rows=rows: known.extension_gradient(x[:, None], rows, C), gap / 4))  # type: ignore[misc]
+    return _as_by_hand(runs, 1e-6)
 
 
 # Lemma D.5 ----------------------------------------------------------------------------------------------------------

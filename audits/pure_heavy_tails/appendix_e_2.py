@@ -51,7 +51,7 @@ from .cases import (
     quarter_power,
     selections,
 )
-from .lemmas import NO_MINIMISER, ON_A_NET, WEIGHTS, audited, selected
+from .lemmas import NO_MINIMISER, ON_A_NET, WEIGHTS, as_printed, audited, selected
 
 
 @dataclass(frozen=True)
@@ -161,6 +161,18 @@ def smoothed_slopes(context: Context) -> Verdict:
             judged(few, "<", 1e-9, f"{few:.2g} from a sum over few directions", "exact", severity=few / 1e-9),
         ]
     )
+
+
+@check("pure_heavy_tails/proc-smoothed-em-pgm", kind="accuracy")
+def step_of_the_records_that_are_there(context: Context) -> Verdict:
+    """gamma of counted records, the steepest of which no trial has, all of the others gentle, and two trials apart."""
+    # unbound: the printed step size, which is not private
+    work, algorithm = WeightedMedian(D=1.0), SmoothedEMPGM(lambda_=0.4, tau=0.5)
+    values = np.array([[[0.2, 0.0], [0.3, 0.1], [9.0, 0.0]]])
+    counts = np.array([[2.0, 1.0, 0.0], [3.0, 0.0, 0.0]])
+    (stage,) = algorithm.schedule(Problem.of(work, PureDP(1.0)), 90).phases
+    gamma = algorithm.step(work, Sample(values, counts), stage)[:, 0, 0]
+    return as_printed({"gamma": (gamma, 1 / (0.4 + np.array([0.3, 0.2]) / 0.5))})
 
 
 @check("pure_heavy_tails/proc-smoothed-em-pgm", kind="accuracy", grid={"rule": ("data", "public")})

@@ -17,6 +17,7 @@ from dpcheck.checks import Context, by_size, check, unchecked
 from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import order_of, stated
 from dpcheck.harness import accuracy, risk, runtime
+from dpcheck.harness.plans import answered, wrongly_answered
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
@@ -50,6 +51,7 @@ from .lemmas import (
     told,
     wide,
 )
+from .plans import way_out
 
 EVALUATORS = {"exact": "exact evaluator", "alg-6": "Algorithm 6 as evaluator"}
 
@@ -329,12 +331,6 @@ def lines_of_algorithm_7(context: Context) -> Verdict:
     )
 
 
-def _way_out(w: Array, way: Array, radius: float) -> Array:
-    """How far it is from w along unit vectors to the sphere of this radius around 0: (trials, d) -> (trials, 1)."""
-    along = (w * way).sum(axis=1, keepdims=True)
-    return np.asarray(-along + np.sqrt(radius**2 - (w**2).sum(axis=1, keepdims=True) + along**2))
-
-
 @check("pure_heavy_tails/alg-7", kind="accuracy", also=("pure_heavy_tails/proc-two-step",))
 def lines_of_the_walk(context: Context) -> Verdict:
     """Three steps of hit-and-run in space by hand, from their coins: the chord of W and of the ball around w_loc, and
@@ -346,13 +342,17 @@ def lines_of_the_walk(context: Context) -> Verdict:
     algorithm = LocalizedApproxEM(C=C, lambda_=0.5, sampler="hit-and-run", count=3)
     plan = algorithm.schedule(problem(work, 5.0), m)
     run = Run[Any](plan, trials, context.rng("walk"))
-    returned = algorithm.execute(run, work, Fixed(rows), start)
-    (one, two), coins = plan.phases, run.transcript.coins
+    ended: list[Array] = []
+    if wrong := wrongly_answered(
+        [("a walk in space", lambda: ended.append(algorithm.execute(run, work, Fixed(rows), start)), True)]
+    ):
+        return answered(wrong, "")
+    (returned,), (one, two), coins = ended, plan.phases, run.transcript.coins
     assert one.radius < 1, "W_0 is all of W: the ball would not cut the chords"
     w = w_loc = onto_ball(run.transcript.entries[0].output)
     for turn, share in zip(coins[::2], coins[1::2], strict=True):
         way = turn / np.linalg.norm(turn, axis=1, keepdims=True)
-        ahead, back = (np.minimum(_way_out(w, to, 1.0), _way_out(w - w_loc, to, one.radius)) for to in (way, -way))
+        ahead, back = (np.minimum(way_out(w, to, 1.0), way_out(w - w_loc, to, one.radius)) for to in (way, -way))
         at = (ahead + back) * (np.arange(NODES) + 0.5) / NODES - back
         points = w[:, None] + at[..., None] * way[:, None]
         losses = np.minimum(rows, C).mean(axis=1) * np.linalg.norm(points - np.asarray(work.b), axis=2)

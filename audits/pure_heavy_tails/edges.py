@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -130,7 +131,7 @@ def _selection(of: type[EMPGM]) -> Edges:
     if smoothed:
         for name, values in (
             ("tau", ((JUST, True), (0.0, False))),
-            ("rho", ((JUST, True), (0.2, False), (0.0, False))),
+            ("rho", ((JUST, True), (0.2 - JUST, True), (0.2, False), (0.0, False))),
         ):
             plans += [(f"{name} = {v}", of(eta=0.5, **{name: v}), told(), 50, legal) for v, legal in values]  # type: ignore[arg-type]
         for rule, legal in (("data", True), ("public", True), ("none", False)):
@@ -138,8 +139,8 @@ def _selection(of: type[EMPGM]) -> Edges:
         plans += [(f"d = {d}", of(eta=1.0), told(d), 50, d <= 2) for d in (1, 2, 3)]
     else:
         plans += [("the first net within D", of(C=1.0, lambda_=1e-9), told(epsilon=0.02), 100, True)]
-        for n in (0, 100):  # at 100 it is the net that is too coarse
-            plans += [("a net beyond D", of(C=1.0, lambda_=1e-9), told(epsilon=0.02, diameter=0.9), n, False)]
+        for n, width in itertools.product((0, 100), (0.9, 0.5)):  # at 100 it is the net that is too coarse
+            plans += [("a net beyond D", of(C=1.0, lambda_=1e-9), told(epsilon=0.02, diameter=width), n, False)]
     w, z = np.zeros((1, 2)), np.ones((1, 1))
     calls: list[Asked] = [
         ("a net", partial(net, work, 0.5), True),
@@ -160,7 +161,8 @@ def _gibbs() -> Edges:
     """Algorithm 7: delta in (0, 1/10), d <= 2 for cells; and what it is made of."""
     of = partial(LocalizedApproxEM, count=16)
     plans: list[Plan] = [
-        (f"delta = {v}", of(delta=v), told(), 50, legal) for v, legal in ((JUST, True), (0.0, False), (0.1, False))
+        (f"delta = {v}", of(delta=v), told(), 50, legal)
+        for v, legal in ((JUST, True), (0.1 - JUST, True), (0.0, False), (0.1, False))
     ]
     for name, values in (("evaluator", ("exact", "alg-6", "none")), ("sampler", ("cells", "hit-and-run", "none"))):
         plans += [(f"{name} {v}", of(**{name: v}), told(1), 50, v != "none") for v in values]  # type: ignore[arg-type]
@@ -240,6 +242,10 @@ def _subgradients() -> Edges:
     biased = partial(biased_subgradient, slope, near, np.array([[0.0], [0.3]]))
     for at, legal in ((1.0, True), (1.001, False)):
         calls.append((f"Algorithm 3 from {at} of [-1, 1]", partial(adaptive, np.full((1, 1), at), 0.5, 2.0), legal))
+    tiny = exact(lambda x: np.clip(x, -1e-4, 1e-4))
+    for at, legal in ((1e-4, True), (1.01e-4, False)):
+        start = partial(adaptive_inexact_subgradient, np.sign, tiny, np.full((1, 1), at), 1e-4, 2e-4)
+        calls.append((f"Algorithm 3 from {at} of 1e-4 [-1, 1]", start, legal))
     for alpha, far in ((0.0, 2.0), (0.5, 0.0)):
         calls.append((f"Algorithm 3 at {alpha}, {far}", partial(adaptive, np.zeros((1, 1)), alpha, far), False))
         calls.append((f"Lemma D.5 at {alpha}, {far}", partial(biased, alpha, far, 1.0), False))
@@ -303,8 +309,9 @@ def _lower() -> Edges:
         for z in (edge * (1 - JUST), edge * (1 + JUST))
     ]
     rng = np.random.default_rng
-    for d, size, legal in ((1, 2, True), (1, 3, False), (0, 1, False), (2, 4, True), (2, 8, True)):
+    for d, size, legal in ((1, 2, True), (1, 3, False), (0, 1, False), (2, 4, True), (2, 8, True), (6, 64, True)):
         calls.append((f"{size} points of a packing, d = {d}", lambda d=d, size=size: packing(d, rng(0), size), legal))  # type: ignore[misc]
+    calls.append(("a packing of 2^d points", lambda: packing(3, rng(0)), True))
     calls.append(("laws of what was packed", lambda: packed_laws(packing(2, rng(0), 8), 100, 1.0, 0.1), True))
     angle = 2 * math.asin(1 / 4)  # of two points of the circle at distance 1/2
 

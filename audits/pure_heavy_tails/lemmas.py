@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,18 @@ from .cases import (
 def wide(D: float = 1e4) -> RareSpikes:
     """Linear losses on an interval so long that projections are idle: shifts are then the largest possible."""
     return RareSpikes(D=D, k=2.0, G=1.0, p=0.5, theta=0.0)
+
+
+def norms_apart(work: Any) -> Any:
+    """The same workload, with another diameter in every norm but l_2."""
+
+    class Apart(type(work)):  # type: ignore[misc]
+        @property
+        def constants(self) -> Constants:
+            own = super().constants
+            return replace(own, diameter=lambda p: own.diameter(2.0) * 3 ** (1 / p - 1 / 2))
+
+    return Apart(**{each.name: getattr(work, each.name) for each in fields(work)})
 
 
 def radial_spikes(d: int, k: float, m: int, epsilon: float, factor: float = 1.0) -> RadialHeavyTail:
@@ -279,9 +291,9 @@ def small(context: Context, d: int, trials: int, m: int) -> tuple[Any, Array, Ar
     rng = context.rng("records")
     rows = rng.standard_t(2, (trials, m, 1)) * 10 ** rng.uniform(-1, 1, (trials, 1, 1)) + 0.3
     if d == 1:
-        return RareSpikes(D=2.0), rows, np.full((1, 1), 0.6)
+        return norms_apart(RareSpikes(D=2.0)), rows, np.full((1, 1), 0.6)
     axis = np.arange(1.0, d + 1) / np.linalg.norm(np.arange(1.0, d + 1))
-    return RadialHeavyTail(b=tuple(-0.3 * axis), D=2.0), np.abs(rows), 0.7 * axis[None]
+    return norms_apart(RadialHeavyTail(b=tuple(-0.3 * axis), D=2.0)), np.abs(rows), 0.7 * axis[None]
 
 
 def regularised(work: Any, stage: Any, rows: Array, centre: Array) -> Array:

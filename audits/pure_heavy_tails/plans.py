@@ -14,14 +14,17 @@ from dpcheck.algorithms.pure_heavy_tails import (
     EMPGM,
     DoubleOutputPert,
     LocalizedApproxEM,
+    LocalizedOutputPert,
+    NoisyClippedSubgradient,
     OutputPertLocalize,
     PopLocalize,
     SingleOutputPert,
     SmoothedEMPGM,
+    StructuredDoubleOutputPert,
 )
 from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm
-from dpcheck.algorithms.pure_heavy_tails.reformulation import JointSubgradient
-from dpcheck.algorithms.pure_heavy_tails.sampling import NODES
+from dpcheck.algorithms.pure_heavy_tails.reformulation import DirectSubgradient, JointSubgradient
+from dpcheck.algorithms.pure_heavy_tails.sampling import NODES, SMALLEST
 from dpcheck.interfaces import Array, Constants, Problem
 from dpcheck.privacy import PureDP
 from dpcheck.solvers import HALVINGS, acceleration_limit
@@ -98,10 +101,12 @@ def lines_of_phases(erm: PrivateErm, n: int, J: int, side: float) -> dict[str, t
     at, own = told(), PopLocalize(erm=erm, resolution=resolution)
     few, many = replace(own, blocks=J), 200 * n
     margin, known = erm.success - 0.05 - 0.5, {"k", "G_k"}
-    blocks = [math.ceil(math.log(math.ceil(math.log2(size)) / 0.1) / (2 * margin**2)) for size in (n, many)]
+    sizes = (2, 3, n, many)
+    blocks = [math.ceil(math.log(math.ceil(math.log2(size)) / 0.1) / (2 * margin**2)) for size in sizes]
     lines = {
         "phases": (numbers(*few.phases(at, n)), numbers(*ByHand(erm, n, J, resolution).rows())),
-        "blocks": (numbers(*(own.repetitions(at, size) for size in (n, many))), numbers(*blocks)),
+        "blocks": (numbers(*(own.repetitions(at, size) for size in sizes)), numbers(*blocks)),
+        **lines_of_blocks(few, n, list(ByHand(erm, n, J, resolution).rows())),
     }
     silent = {
         "few blocks": few.terms(at, n),
@@ -112,13 +117,32 @@ def lines_of_phases(erm: PrivateErm, n: int, J: int, side: float) -> dict[str, t
     for said, terms in silent.items():
         lines[f"told of {said}"] = numbers(terms.keys() == known, terms["k"], terms["G_k"]), numbers(True, K, G_K)
     for c in (None, 1.0):  # the weights that are run, the precisions that are proved
-        terms = replace(own, c_erm=c, blocks=blocks[1]).terms(at, many)
-        run = ByHand(erm, many, blocks[1], resolution, c)
+        terms = replace(own, c_erm=c, blocks=blocks[-1]).terms(at, many)
+        run = ByHand(erm, many, blocks[-1], resolution, c)
         told_of = [(weight, run.precision(m, weight, None)) for _, _, m, weight, _ in run.rows()]
         pairs = zip(terms.get("lambda[i]", ()), terms.get("Delta[i]", ()), strict=True)
         lines[f"told of c_erm = {c}"] = numbers(*pairs), numbers(*told_of)
         lines[f"phases told of c_erm = {c}"] = numbers(terms.get("l", 0)), numbers(len(told_of))
     return lines
+
+
+def lines_of_blocks(
+    few: PopLocalize, n: int, rows: list[tuple[int, int, int, float, float]]
+) -> dict[str, tuple[Array, Array]]:
+    """What a plan of Algorithm 1 says of the blocks of these phases: its stages, what they read, and their gradients,
+    which are those of the solver's own plans.
+    """
+    J, plan = few.repetitions(told(), n), few.schedule(told(), n)
+    inner = [replace(few.erm, lambda_=weight).schedule(told(), m) for _, _, m, weight, _ in rows]
+    reads = [(first + j * m, first + (j + 1) * m) for _, first, m, _, _ in rows for j in range(J)]
+    return {
+        "stages": (
+            numbers(*((p.t, p.first, p.records, p.lambda_, p.reach, p.blocks) for p in plan.phases)),
+            numbers(*((t, first, m, weight, gap / weight, J) for t, first, m, weight, gap in rows)),
+        ),
+        "reads": (numbers(*((r.start, r.stop) for each in plan.releases for r in each.reads)), numbers(*reads)),
+        "gradients": (numbers(plan.gradients), numbers(J * sum(each.gradients for each in inner))),
+    }
 
 
 def lines_of_constants() -> dict[str, tuple[Array, Array]]:
@@ -156,10 +180,54 @@ def lines_of_constants() -> dict[str, tuple[Array, Array]]:
         lines[f"proved {said}"] = numbers(solver.certified(problem), "c_erm" in terms), numbers(expected, expected)
         values = [terms.get(name, math.nan) for name in ("m", "lambda", "k", "G_k")]
         lines[f"told {said}"] = numbers(*values), numbers(m, 0.3, K, G_K)
+    chosen = [
+        LocalizedOutputPert(solver="single", minimiser=JointSubgradient()).outer().erm,
+        LocalizedOutputPert(solver="structured").outer().erm,
+        LocalizedOutputPert(solver="structured", minimiser=JointSubgradient()).outer().erm,
+    ]
+    kinds = (JointSubgradient, DirectSubgradient, JointSubgradient)
+    brought = [isinstance(e.minimiser, kind) for e, kind in zip(chosen, kinds, strict=True)]  # type: ignore[attr-defined]
+    lines["whose minimiser"] = numbers(*brought), numbers(True, True, True)
+    resting: dict[str, tuple[PrivateErm, bool]] = {
+        "on a step of the data": (SmoothedEMPGM(), True),
+        "on a given step": (SmoothedEMPGM(gamma=0.1), False),
+        "on a public step": (SmoothedEMPGM(gamma_rule="public"), False),
+        "on cells": (LocalizedApproxEM(), False),
+        "on chords": (LocalizedApproxEM(sampler="hit-and-run"), True),
+    }
+    for said, (solver, elsewhere) in resting.items():
+        rests = [bool(each.rests_on) for each in replace(solver, k=K).schedule(told(), 400).releases]
+        lines[f"a promise that rests {said}"] = numbers(*rests), numbers(*[False] * (len(rests) - 1), elsewhere)
     levels = [
         solver.success for solver in (SingleOutputPert(), DoubleOutputPert(), SmoothedEMPGM(), LocalizedApproxEM())
     ]
     lines["how often"] = numbers(*levels), numbers(0.8, 0.7, 0.65, 0.65)
+    return lines
+
+
+DIALS = (
+    OutputPertLocalize, SingleOutputPert, DoubleOutputPert, StructuredDoubleOutputPert, EMPGM, SmoothedEMPGM,
+    LocalizedApproxEM, LocalizedOutputPert, NoisyClippedSubgradient,
+)  # fmt: skip
+
+
+def lines_of_dials() -> dict[str, tuple[Array, Array]]:
+    """Scales of noise, and inverse coefficients of selections, with a dial of 2 and without one: twice as large, in the
+    releases and in the stages, and everything else that they read is the same.
+    """
+    lines = {}
+    for kind in DIALS:
+        beside: dict[str, Any] = {"solver": "single", "blocks": 3} if kind is LocalizedOutputPert else {}
+        plain, loud = (kind(noise_dial=dial, **beside).schedule(told(), 400) for dial in (1.0, 2.0))
+        scales = [
+            [getattr(each.law, "scale", 1 / getattr(each.law, "coefficient", math.nan)) for each in plan.releases]
+            for plan in (loud, plain)
+        ]
+        stages = [[stage.noise for stage in plan.phases] for plan in (loud, plain)]
+        reads = [[read.sensitivity for each in plan.releases for read in each.reads] for plan in (loud, plain)]
+        lines[f"scales of {kind.__name__}"] = numbers(*scales[0]), 2 * numbers(*scales[1])
+        lines[f"noise of the stages of {kind.__name__}"] = numbers(*stages[0]), 2 * numbers(*stages[1])
+        lines[f"sensitivities of {kind.__name__}"] = numbers(*reads[0]), numbers(*reads[1])
     return lines
 
 
@@ -185,7 +253,7 @@ def lines_of_sampling() -> dict[str, tuple[Array, Array]]:
         if evaluator == "alg-6":
             calls += 2 * m * count * math.ceil((3 * D * (steepest + C) / (alpha_in / 4)) ** 2)
         elif d == 1:
-            calls += LINE_CALLS * m * (count + 1 if sampler == "cells" else count * (NODES + 1))
+            calls += LINE_CALLS * m * ((count if sampler == "cells" else count * NODES) + 1)
         read, law = plan.releases[-1].reads[0], plan.releases[-1].law
         what = f"{sampler}, {evaluator}, d = {d}"
         lines[f"gradients of {what}"] = numbers(plan.gradients), numbers(calls)
@@ -211,9 +279,10 @@ def lines_of_calls() -> dict[str, tuple[Array, Array]]:
         steepest = G_K * (m / at.failure_probability) ** (1 / K)
         radius = 100 * 3 * C * d / (weight * m * EPSILON / 2)
         steps = []
-        for parts, own in ((2, D), (72, min(D, 2 * radius))):  # the gap is C^2/(parts lambda m^2)
+        for parts, own in ((2, D), (72, min(D, 2 * radius)), (72, D)):  # the gap is C^2/(parts lambda m^2)
             norms = math.sqrt(m * D**2 + own**2) * (steepest + 2 * C + weight * D)
             steps.append(m * math.ceil((3 * norms * parts * weight * m**2 / C**2) ** 2))
+        whole = steps.pop()
         fields: dict[str, Any] = {"k": K, "lambda_": weight, "C": C}
         joint = {**fields, "minimiser": JointSubgradient()}
         solvers: dict[str, tuple[PrivateErm, float]] = {
@@ -222,6 +291,7 @@ def lines_of_calls() -> dict[str, tuple[Array, Array]]:
             "Algorithm 4": (DoubleOutputPert(**fields), 2 * m * passes),
             "Algorithm 2, subgradients": (OutputPertLocalize(**joint), steps[0]),
             "Algorithm 4, subgradients": (DoubleOutputPert(**joint), sum(steps)),
+            "one stage, subgradients": (SingleOutputPert(**joint), whole),
         }
         for said, (solver, calls) in solvers.items():
             lines[f"{said}, d = {d}, lambda = {weight:g}"] = numbers(solver.schedule(at, m).gradients), numbers(calls)
@@ -230,7 +300,7 @@ def lines_of_calls() -> dict[str, tuple[Array, Array]]:
 
 def cells_by_hand(centre: Array, radius: float, count: int, half: float) -> tuple[Array, Array]:
     """Sectors of rings of the disc of radius `half`, within `radius` of a centre (2,), and the logarithms of their
-    sizes: a ray that leaves the disc at once has cells of no size, of which 1e-24 of the ball's square is kept.
+    sizes: a ray that leaves the disc at once has cells of the smallest size.
     """
     rays = max(8, round(math.sqrt(2 * count)))
     rings = max(1, count // rays)
@@ -243,5 +313,11 @@ def cells_by_hand(centre: Array, radius: float, count: int, half: float) -> tupl
         for j in range(rings):
             share = (j + 0.5) / rings
             points.append(centre + reach * share * ray)
-            sizes.append(math.log(max(reach**2 * share, 1e-24 * radius**2)))
+            sizes.append(math.log(max(reach**2 * share, SMALLEST * radius**2)))
     return np.array(points), np.array(sizes) - max(sizes)
+
+
+def way_out(w: Array, way: Array, radius: float) -> Array:
+    """How far it is from w along unit vectors to the sphere of this radius around 0: (trials, d) -> (trials, 1)."""
+    along = (w * way).sum(axis=1, keepdims=True)
+    return np.asarray(-along + np.sqrt(radius**2 - (w**2).sum(axis=1, keepdims=True) + along**2))

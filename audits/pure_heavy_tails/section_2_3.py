@@ -292,6 +292,23 @@ def bias_of_the_minimiser(context: Context, *, instance: str) -> Verdict:
     )
 
 
+@check("pure_heavy_tails/prop-2-5@corrected", kind="accuracy", grid={"d": (1, 2)})
+def bias_record_by_record(context: Context, *, d: int) -> Verdict:
+    """The bound in a plain loop; linear losses on a line that are all steep to one side attain it."""
+    # unbound: the bound at each sample, whose mean is claimed
+    cap, weight, sizes = 1.5, 0.7, context.rng("sizes").exponential(2.0, (5, 6)) + 0.1
+    steep = [[A + cap if d > 1 else A - cap for A in row if cap < A] for row in sizes]
+    wanted = np.array([math.fsum(row) / (6 * weight) for row in steep])
+    lines = {"the bound": (bias_bound(sizes, cap, weight, d), wanted)}
+    if d == 1:
+        at = Objective(
+            workload=wide(), sample=Sample(sizes[..., None], np.ones((1, 6))), weight=weight, centre=np.zeros((1, 1))
+        )
+        moved = certified(replace(at, cap=cap)).point - certified(at).point
+        lines["what is attained"] = np.abs(moved[:, 0]), wanted
+    return as_printed(lines)
+
+
 # Output perturbation once -------------------------------------------------------------------------------------------
 
 SINGLE_MOST = {"exact": "pure_heavy_tails/fact-erm-sensitivity", "worst legal": "pure_heavy_tails/prop-d-1"}

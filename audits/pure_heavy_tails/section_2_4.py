@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,14 @@ import sympy as sp
 
 from dpcheck.algorithms.pure_heavy_tails.projection import halvings, inexact_projection
 from dpcheck.algorithms.pure_heavy_tails.reformulation import DirectSubgradient, JointReformulation, JointSubgradient
-from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient
+from dpcheck.algorithms.pure_heavy_tails.subgradient import EXACT, adaptive_inexact_subgradient, exact
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import explicit_of, stated
 from dpcheck.geometry import Ball, BallIntersection, Box, Simplex
 from dpcheck.harness import accuracy, runtime
-from dpcheck.harness.plans import planned_within
+from dpcheck.harness.plans import answered, planned_within, wrongly_answered
 from dpcheck.harness.symbolic import proved
-from dpcheck.interfaces import Array, Constants, Sample
+from dpcheck.interfaces import Array, Sample
 from dpcheck.solvers import Task, certified, value
 from dpcheck.symbols import alpha
 from dpcheck.verdicts import Point, Verdict, refuted
@@ -29,7 +30,7 @@ from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
 
 from .edges import BESIDE, silent
-from .lemmas import as_printed
+from .lemmas import as_printed, norms_apart
 
 # The joint reformulation --------------------------------------------------------------------------------------------
 
@@ -82,15 +83,6 @@ def joint_objective_is_convex(context: Context, *, loss: str) -> Verdict:
     return joint_dominates(context, loss)
 
 
-class _NormsApart(RadialHeavyTail):
-    """Its diameter is another one in every norm but l_2."""
-
-    @property
-    def constants(self) -> Constants:
-        own = super().constants
-        return replace(own, diameter=lambda p: own.diameter(2.0) * 3 ** (1 / p - 1 / 2))
-
-
 def _record_by_record(task: Task, counts: Array, w: Array, y: Array) -> tuple[Array, Array, float]:
     """Value and subgradient of (10) at copies (trials, m, d) of w, and the norm of (14) before its last step."""
     work, z, shares = task.workload, task.sample.values, counts / counts.sum()
@@ -113,9 +105,7 @@ def lines_of_the_joint_reformulation(context: Context, *, loss: str, within: boo
     """Value and subgradient of (10) at copies near w, far from it and at it, with counts as weights and a centre off
     the middle; the starting point, projections, diameter, norm, and what both solvers plan and promise.
     """
-    work, m, trials, rng = replace(LOSSES[loss], D=1.6), 4, context.scale(8, 80), context.rng("points")
-    if isinstance(work, RadialHeavyTail):
-        work = _NormsApart(**vars(work))
+    work, m, trials, rng = norms_apart(replace(LOSSES[loss], D=1.6)), 4, context.scale(8, 80), context.rng("points")
     d, D, counts = work.constants.d, work.constants.diameter(2.0), np.array([1.0, 3.0, 0.0, 2.0])
     centre = work.project(np.full((1, d), 0.3))
     task = replace(_task(context, loss, trials, m, within=within), workload=work, centre=centre, weight=0.7)
@@ -133,7 +123,7 @@ def lines_of_the_joint_reformulation(context: Context, *, loss: str, within: boo
     calls = [JointSubgradient().oracle_calls(*given), DirectSubgradient().oracle_calls(*given)]
     L = 2 * CAP + task.weight * D
     steps = np.array([3 * diameter * (5.0 + L), 4 * D * L]) / 1e-3
-    gap, T = 0.5, math.ceil((4 * D * L / 0.5) ** 2)
+    gap, T = 2.0, math.ceil((4 * D * L / 2.0) ** 2)
     eta = D / (L * math.sqrt(T))
     off = gap * eta / (6 * D)
     promised = D**2 / (2 * eta * T) + eta * L**2 / 2 + D * off / eta + off**2 / (2 * eta)
@@ -266,12 +256,22 @@ def each_trial_is_projected_by_itself(context: Context, *, domain: str) -> Verdi
             for i in range(trials)
         ]
         lines[what] = inexact_projection(y, c, radii, K.project, xi), np.array(alone)
-    R, r, off = (10 ** rng.uniform(low, high, 400) for low, high in ((-2, 1), (-1, 1), (-2, 0)))
-    lines["halvings"] = halvings(R, r, off) + 0.0, np.ceil(np.log2(1 + R**2 / (r * off)))
-    far = np.array([1e300])  # whose square is no float
-    wanted = np.ceil(np.array([590.0]) / math.log10(2))
-    lines["halvings of points far away"] = halvings(far, far / 1e290, far / far) + 0.0, wanted
     return as_printed(lines)
+
+
+@check("pure_heavy_tails/proc-inexact-proj", kind="accuracy")
+def halvings_as_printed(context: Context) -> Verdict:
+    """N = ceil(log2(1 + R^2/(r xi))), also where the square of R is no float."""
+    # unbound: N itself, of which the claim counts two projections more
+    rng, far = context.rng("halvings"), np.array([1e300])
+    R, r, off = (10 ** rng.uniform(low, high, 400) for low, high in ((-2, 1), (-1, 1), (-2, 0)))
+    wanted = np.ceil(np.array([590.0]) / math.log10(2))
+    return as_printed(
+        {
+            "halvings": (halvings(R, r, off) + 0.0, np.ceil(np.log2(1 + R**2 / (r * off)))),
+            "halvings of points far away": (halvings(far, far / 1e290, far / far) + 0.0, wanted),
+        }
+    )
 
 
 def _accurate(context: Context, domain: str) -> Verdict:
@@ -370,6 +370,37 @@ GRID = {"function": NAMES, "alpha": by_size([0.4], [0.4, 0.2])}
 LONG = {**GRID, "alpha": by_size([0.4, 0.2], [0.4, 0.2, 0.1])}
 
 
+@check("pure_heavy_tails/alg-3", kind="runtime", also=("pure_heavy_tails/prop-2-9",))
+def halts_at_its_last_step(context: Context) -> Verdict:
+    """Where all subgradients have norm L it halts at the last step that is printed for it, and not one earlier."""
+    alpha, D, L = 0.8, 2.0, 1.0
+    most = round(stated("pure_heavy_tails/prop-2-9", D=D, L=L, alpha=alpha))
+    ask = partial(
+        adaptive_inexact_subgradient, lambda x: np.where(x < 0.3, -L, L), exact(Box(-np.ones(1), np.ones(1)).project),
+        np.zeros((1, 1)), alpha, D,
+    )  # fmt: skip
+    wrong = wrongly_answered(
+        (f"a halt in {limit} steps", partial(ask, limit=limit), limit == most) for limit in (most, most - 1)
+    )
+    return answered(wrong, f"it halts at step {most}")
+
+
+@check("pure_heavy_tails/alg-3", kind="accuracy")
+def a_slope_of_nothing_ends_it(context: Context) -> Verdict:
+    """Where the subgradient is 0 a trial returns that point, at once; those beside it go on as if alone."""
+    # unbound: the line `if g_t = 0 return x_t`
+    start, near = np.array([[0.0], [0.5], [-0.25]]), exact(Box(-np.ones(1), np.ones(1)).project)
+    ask = partial(adaptive_inexact_subgradient, np.sign, near, alpha=0.5, D=2.0, limit=500)
+    halted: list[Any] = []
+    wrong = wrongly_answered([("a start with slopes of 0", lambda: halted.append(ask(start)), True)])
+    if wrong:
+        return answered(wrong, "")
+    (together,), alone = halted, [ask(start[[i]]) for i in (1, 2)]
+    points = np.concatenate([start[:1], *(each.point for each in alone)])
+    steps = np.concatenate([[1], *(each.steps for each in alone)]).astype(float)
+    return as_printed({"points": (together.point, points), "steps": (together.steps.astype(float), steps)})
+
+
 @check("pure_heavy_tails/alg-3", kind="accuracy", grid={"function": NAMES})
 def lines_of_algorithm_3(context: Context, *, function: str) -> Verdict:
     """Steps D/sqrt(S_t), the stop at 3D sqrt(S_t) <= alpha t, the average until then: run by run in plain loops."""
@@ -400,7 +431,8 @@ def lines_of_algorithm_3(context: Context, *, function: str) -> Verdict:
             "the average until the stop": (halted.point, stopped),
             "the step at which it stops": (halted.steps.astype(float), steps),
             "the gap that it tells": (np.array([halted.gap]), np.array([told])),
-            "accuracy asked of projections": (np.array(asked[-len(wanted) :]), np.array(wanted)),
+            "accuracy asked of projections": (np.array(asked[1:]), np.array(wanted)),
+            "that asked of the start's, in diameters": (asked[0] / D, np.full(trials, EXACT)),
         }
     )
 

@@ -30,6 +30,7 @@ SAYS_NOTHING = {
     "capped_minibatches_fit_and_pass": "compares sizes of a plan, runs nothing",
     "approximate_minimisers_move_as_claimed": "replays neighbours, shows no risk",
     "hit_and_run_reaches_the_gibbs_law": "compares a sampler with the law that it is given",
+    "walk_down_a_steep_slope": "compares one step of a sampler with where it has to go",
     "law_of_the_averages": "compares a closed form with runs, shows no risk",
     "phases_in_closed_form": "compares a closed form with drawn users, shows no risk",
     "average_in_few_steps": "compares steps that stand for many with drawn ones, shows no risk",

@@ -25,7 +25,7 @@ BLOCK = 4_000_000
 FAR = 1e6
 """In diameters: a point so far from the middle of the domain is beyond it."""
 BELOW, ABOVE = 1 - 1e-12, 1 + 1e-9
-"""Keep the points of a net on a line from being one too many by rounding, and those of a grid from one too few."""
+"""Keep the points of a net on a line from being one too many by rounding, those of a grid from more than planned."""
 
 
 @procedure("pure_heavy_tails/proc-pgm")
@@ -49,11 +49,12 @@ def net(workload: Workload, eta: float) -> Array:
         return np.linspace(low, high, net_size(high - low, eta, 1))[:, None]
     # A cubic grid of side 2η/sqrt d: every point of the domain is within η of a grid point, so no grid point further
     # than η away is needed, and projecting the others onto the domain only brings them closer.
-    side, D = 2 * eta / math.sqrt(d), workload.constants.diameter(2.0)
+    side = 2 * eta / math.sqrt(d)
+    D = workload.constants.diameter(2.0)  # the same: in every norm a million diameters are beyond the domain
     axes = []
     for e in np.eye(d):
         low, high = workload.project(FAR * D * np.stack([-e, e])) @ e
-        count = max(1, math.ceil((high - low) / side * ABOVE))
+        count = math.floor((high - low) / side) + 1
         axes.append((low + high) / 2 + side * (np.arange(count) - (count - 1) / 2))
     if math.prod(len(axis) for axis in axes) > LARGEST_NET:
         raise InvalidInput(f"a net of radius {eta:.3g} has more than {LARGEST_NET:,} points; raise eta")
@@ -68,7 +69,7 @@ def net_size(D: float, eta: float, d: int) -> int:
     cells = D * math.sqrt(d) / (2 * eta)
     if d == 1:
         return 1 + max(1, math.ceil(cells * BELOW))
-    return int(max(1, math.ceil(cells * ABOVE)) ** d)
+    return int((math.floor(cells * ABOVE) + 1) ** d)
 
 
 @dataclass(frozen=True)

@@ -119,7 +119,7 @@ class PopLocalize(Algorithm[OutputPhase]):
         weight = 1.0  # the same: where a contraction starts is of no matter
         for _ in range(TURNS):
             weight, before = 20 * self.delta(problem, m, weight) / D, weight
-            if math.isclose(weight, before, rel_tol=CLOSE):
+            if math.isclose(weight, before, rel_tol=CLOSE):  # the same: further turns leave it where it is
                 break
         return weight
 
@@ -127,14 +127,15 @@ class PopLocalize(Algorithm[OutputPhase]):
         """(t, first record, m_t, λ_t, Δ_t) of every phase."""
         J, D = self.repetitions(problem, n), problem.constants.diameter(2.0)
         weight = self.first_weight(problem, n // 2 // J)
-        first, t = 0, 1
-        while (records := n // 2**t // J) >= 1:
+        first = 0
+        for t in range(1, (n // J).bit_length()):  # up to floor(log2(n/J)): as long as m_t >= 1
+            records = n // 2**t // J
             gap = self.delta(problem, records, weight)
             yield t, first, records, weight, gap
             # What this phase leaves, 3 Δ_t/λ_t, is the scale on which the next one moves.
             if 3 * gap / weight < self.resolution * D:
                 return
-            first, t, weight = first + n // 2**t, t + 1, 32 * weight
+            first, weight = first + n // 2**t, 32 * weight
 
     # Plan
 

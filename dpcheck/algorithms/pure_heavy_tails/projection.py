@@ -43,7 +43,7 @@ def inexact_projection(
     def at(multiplier: Array) -> Array:
         return project((y + multiplier[:, None] * c) / (1 + multiplier[:, None]))
 
-    for step in range(int(N.max(initial=0))):
+    for step in range(int(N.max())):
         middle = (low + high) / 2
         far = np.linalg.norm(at(middle) - c, axis=1) > r
         going = step < N
@@ -70,6 +70,5 @@ def _check(
             raise InvalidInput(f"the {name} of an inexact projection must be > 0, got {values.min()}")
     inside = project(c)
     if not np.isclose(inside, c, rtol=ROUNDING, atol=ROUNDING).all():
-        away = float(np.abs(inside - c).max())
-        raise InvalidInput(f"the ball's centre must lie in the domain; it is {away:.3g} outside")
+        raise InvalidInput(f"the ball's centre must lie in the domain; it is {np.abs(inside - c).max():.3g} outside")
     return c, r, x

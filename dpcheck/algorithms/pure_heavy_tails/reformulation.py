@@ -151,9 +151,11 @@ class DirectSubgradient:
         D = work.constants.diameter(2.0)
         joint = JointReformulation(objective)
         start = joint.split(joint.start())[0]
+        exact_oracle = isinstance(work, Extended) or work.constants.d == 1
+        bias = 0.0 if exact_oracle else gap / 4
 
         def subgradient(w: Array) -> Array:
-            mean = objective.sample.mean(_extension_slopes(objective, w, gap / 4))
+            mean = objective.sample.mean(_extension_slopes(objective, w, bias))
             return np.asarray(mean + objective.weight * (w - objective.centre))
 
         def project(w: Array, xi: Array) -> Array:
@@ -161,7 +163,6 @@ class DirectSubgradient:
                 return work.project(w)
             return inexact_projection(w, *objective.within, work.project, xi)
 
-        exact_oracle = isinstance(work, Extended) or work.constants.d == 1
         halted = biased_subgradient(
             subgradient,
             project,
@@ -169,7 +170,7 @@ class DirectSubgradient:
             gap,
             D,
             2 * cap + objective.weight * D,
-            bias=0.0 if exact_oracle else gap / 4,
+            bias=bias,
             limit=self.limit,
         )
         return Solution(halted.point, halted.gap)
@@ -228,7 +229,7 @@ def socp_subgradient(w: Array, slopes: Array, intercepts: Array, domain: Domain,
     cp = require_cvxpy()
     d = len(w)
     x, y, s, t = cp.Variable(d), cp.Variable(d), cp.Variable(), cp.Variable()
-    unit = max(cap, float(np.linalg.norm(slopes, axis=1).max()))
+    unit = max(cap, float(np.linalg.norm(slopes, axis=1).max()))  # the same: a scale of the solver's
     split = x + y == w
     above = s >= (slopes @ y + intercepts) / unit
     constraints = [split, above, cp.norm(x) <= t, *domain_constraints(domain, y)]
@@ -236,15 +237,12 @@ def socp_subgradient(w: Array, slopes: Array, intercepts: Array, domain: Domain,
     point = domain.project(np.asarray(y.value)[None])[0]
     upper = float((slopes @ point + intercepts).max() + cap * np.linalg.norm(w - point))
     shares = np.maximum(np.asarray(above.dual_value).reshape(-1), 0.0)
-    shares = shares / shares.sum()
-    best, lower = np.zeros(d), -math.inf
-    for sign in (-1.0, 1.0):  # solvers differ in the sign of an equality's multiplier
-        g = clip_norm(sign * unit * np.asarray(split.dual_value), cap)
-        # f_C(u) >= <g, u> + <b, shares> - support(g - shares . a) for every u: weak duality.
-        value = float(g @ w + intercepts @ shares - domain.support(g - shares @ slopes))
-        if value > lower:
-            best, lower = g, value
-    return ConicSubgradient(best, upper, max(0.0, upper - lower))
+    shares = shares / shares.sum()  # the same: but for rounding their sum is 1
+    # cvxpy's multiplier of x + y = w is -g; with the other sign the bias would be large.
+    g = clip_norm(-unit * np.asarray(split.dual_value), cap)
+    # f_C(u) >= <g, u> + <b, shares> - support(g - shares . a) for every u: weak duality.
+    lower = float(g @ w + intercepts @ shares - domain.support(g - shares @ slopes))
+    return ConicSubgradient(g, upper, abs(upper - lower))  # by rounding the lower bound may be above
 
 
 def ridge_subgradient(work: RidgeWorkload, w: Array, record: Array, cap: float, bias: float) -> ConicSubgradient:

@@ -9,6 +9,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from dpcheck.errors import InvalidInput
+
+LIFTS = tuple(Fraction(1, 2**k) for k in range(4, 200))
+"""How far a new line may be above a kink: the first that fits, and a small one does."""
+
 
 @dataclass
 class ResistingOracle:
@@ -55,24 +60,25 @@ class ResistingOracle:
 
     def _bend(self, t: Fraction, low: Fraction, high: Fraction) -> None:
         """Adds a line through a kink, a little above it, without touching the answers given so far."""
-        slope = (low + high) / 2 if (low + high) / 2 != -self.C else (low + 2 * high) / 3
+        slope = (low + high) / 2
+        if slope == -self.C:
+            slope = (slope + high) / 2
         height, lines = self.value(t), self.lines
-        lift = Fraction(1, 16)  # the same: it is halved until it fits
-        while True:
+        for lift in LIFTS:
             self.lines = [*lines, (slope, t, height + lift)]
             kept = all(
                 self.value(u) == answer[0] and self.slopes(u) == [answer[1]] for u, answer in self.answers.items()
             )
             if kept and 0 < self.kink() < 1:
                 return
-            lift /= 2
+        raise InvalidInput(f"no new line at {t} leaves the {len(self.answers)} answers as they are")
 
     def clearance(self, t: Fraction) -> Fraction:
         """How far the piece of an answered query reaches on its shorter side."""
         (slope,) = self.slopes(t)
         height = self.value(t)
         gaps = [(height - (h + s * (t - at))) / abs(s - slope) for s, at, h in self.lines if s != slope]
-        return min(gaps, default=Fraction(1))
+        return min(gaps)
 
 
 def bump_constant(low: float, high: float) -> float:

@@ -29,6 +29,8 @@ C_100 = 512.0
 """The paper's "sufficiently large absolute constant"."""
 ROUNDING = 1e-12
 """In diameters: what projecting moves by no more than this lies in the domain."""
+SMALLEST = 1e-18
+"""Size of a cell of a ray that leaves W_0 at once, whatever rounding makes of it: in squares of the radius."""
 NODES = 129
 """Points of a chord that hit-and-run chooses from."""
 
@@ -47,7 +49,12 @@ class LocalPotential:
     def __call__(self, w: Array) -> Array:
         """(trials, K, d) -> (trials, K)."""
         ridge = self.weight / 2 * (_square(w - self.centre[:, None]) - _square(self.anchor - self.centre)[:, None])
-        return np.asarray(self.empirical(w) - self.empirical(self.anchor[:, None]) + ridge)
+        return np.asarray(self.empirical(w) - self.at_anchor + ridge)
+
+    @functools.cached_property
+    def at_anchor(self) -> Array:
+        """mean f_C at u_0: (trials, 1)."""
+        return self.empirical(self.anchor[:, None])
 
     def empirical(self, w: Array) -> Array:
         """mean f_C: (trials, K, d) -> (trials, K)."""
@@ -78,15 +85,6 @@ class ApproxLocalPotential(LocalPotential):
             raise InvalidInput(f"{self.label} needs alpha_in > 0, got {self.alpha_in}")
 
     def extension(self, w: Array, z: Array) -> Array:
-        if w.shape[2] == 1:
-            return np.asarray(self._anchored)  # the same: what is kept is what would be computed again
-        return self._inner_minimum(w, z)
-
-    @functools.cached_property
-    def _anchored(self) -> Array:
-        return self._inner_minimum(self.anchor[:, None, None], self.sample.values[:, :, None])
-
-    def _inner_minimum(self, w: Array, z: Array) -> Array:
         """min over y in W of f(y, z) + C |w - y| for every pair, all of them one batch of Algorithm 3."""
         work, d = self.workload, self.workload.constants.d
         shape = np.broadcast_shapes(w.shape[:-1], z.shape[:3])
@@ -144,23 +142,24 @@ def cells(workload: Workload, W_0: Ball, count: int) -> tuple[Array, Array]:
     turns = np.arange(rays) + 0.5  # the same: where the first ray points is of no matter
     angles = 2 * np.pi * turns / rays
     directions = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    reach = chord(workload, np.repeat(centre[:, None], rays, axis=1), directions[None], radius, (centre, radius))
+    reach = chord(workload, np.repeat(centre[:, None], rays, axis=1), directions[None], W_0)
     share = (np.arange(rings) + 0.5) / rings
     points = centre[:, None, None] + (reach[..., None] * share)[..., None] * directions[:, None]
-    sizes = np.log(np.maximum((reach[..., None] ** 2 * share).reshape(trials, -1), 1e-24 * radius**2))
+    sizes = np.log(np.maximum((reach[..., None] ** 2 * share).reshape(trials, -1), SMALLEST * radius**2))
     return points.reshape(trials, -1, 2), sizes - sizes.max(axis=1, keepdims=True)
 
 
-def chord(workload: Workload, points: Array, directions: Array, longest: float, W_0: Ball) -> Array:
-    """How far one can go from each point of W_0 along a unit direction within W_0, up to `longest`: (trials, K)."""
+def chord(workload: Workload, points: Array, directions: Array, W_0: Ball) -> Array:
+    """How far one can go from each point of W_0 along a unit direction within W_0: (trials, K)."""
+    centre, radius = W_0[0][:, None], W_0[1]
     low = np.zeros(np.broadcast_shapes(points.shape, directions.shape)[:-1])
-    high = np.full_like(low, longest)
+    high = low + radius + np.linalg.norm(points - centre, axis=-1)
     tolerance = ROUNDING * workload.constants.diameter(2.0)
 
     def outside(length: Array) -> Mask:
         ahead = points + length[..., None] * directions
         inside = np.linalg.norm(workload.project(ahead) - ahead, axis=-1) <= tolerance
-        return np.asarray(~(inside & (np.linalg.norm(ahead - W_0[0][:, None], axis=-1) <= W_0[1])))
+        return np.asarray(~(inside & (np.linalg.norm(ahead - centre, axis=-1) <= radius)))
 
     return edges(outside, low, high, halvings=50)[0]
 
@@ -179,7 +178,7 @@ def hit_and_run(
         direction = run.coins(lambda rng: rng.normal(size=shape))
         direction = direction / np.linalg.norm(direction, axis=1, keepdims=True)
         ways = np.stack([direction, -direction], axis=1)
-        ahead = chord(workload, w[:, None], ways, 2 * W_0[1], W_0)
+        ahead = chord(workload, w[:, None], ways, W_0)
         at = -ahead[:, 1:] + (ahead[:, :1] + ahead[:, 1:]) * (np.arange(nodes) + 0.5) / nodes
         points = w[:, None] + at[..., None] * direction[:, None]
         level = potential(points)
@@ -265,8 +264,8 @@ class LocalizedApproxEM(PrivateErm):
             calls += 2 * m * self.count * iteration_bound(D, steepest + C, alpha_in / 4)
         elif constants.d == 1:
             # At every cell, or node of a chord, and at the anchor; more only than a closed form, which asks for none.
-            evaluations = self.count + 1 if self.sampler == "cells" else self.count * (NODES + 1)
-            calls += LINE_CALLS * m * evaluations
+            points = self.count if self.sampler == "cells" else self.count * NODES
+            calls += LINE_CALLS * m * (points + 1)
         return Schedule(
             phases=(replace(localised, stage="stage 1/point"), stage),
             releases=(*first.placed("stage 1/", 0), release),

@@ -132,7 +132,7 @@ def biased_subgradient(
     total, accuracy = np.zeros_like(x), np.full(len(x), xi)
     for _ in range(T):
         g = subgradient(x)
-        if (longest := float(np.linalg.norm(g, axis=1).max())) > L + ROUNDING * L:
+        if (longest := float(np.linalg.norm(g, axis=1).max())) > L * (1 + ROUNDING):
             raise InvalidInput(f"the oracle returned a subgradient of norm {longest:.6g} > L = {L:.6g}")
         total += x
         x = project(x - eta * g, accuracy)

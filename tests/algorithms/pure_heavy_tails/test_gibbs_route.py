@@ -91,7 +91,7 @@ def test_chords_end_at_the_boundary():
     work = HeavyHinge()
     start = np.array([[[0.2, 0.1]]])
     for direction in ([1.0, 0.0], [0.6, -0.8]):
-        reach = chord(work, start, np.array([[direction]]), 5.0, (np.zeros((1, 2)), 3.0))[0, 0]
+        reach = chord(work, start, np.array([[direction]]), (np.zeros((1, 2)), 3.0))[0, 0]
         assert np.linalg.norm(start[0, 0] + reach * np.array(direction)) == pytest.approx(1.0, abs=1e-9)
 
 
