@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
 from functools import partial
@@ -55,6 +56,13 @@ OF_ALGORITHM_1 = {
 }
 
 
+BUDGETS = (
+    *((ApproxDP(epsilon, 0.1), epsilon <= 1) for epsilon in (0.01, 1.0, 1.01)),
+    *((ApproxDP(0.5, delta), delta < 0.5) for delta in (0.01, 0.49, 0.5)),
+)
+"""Promises of Theorems 3, 4 and 12, and whether they are for these."""
+
+
 settings_of_alg_1 = settings(
     "l1_geometry/alg-1",
     {
@@ -89,6 +97,10 @@ def plans_and_promises(context: Context) -> Verdict:
         for work in (line, square, linear(3))
     ]
     asked += [(f"p = {p}", partial(GeneralNoisyMirrorDescent, p=p), 1 < p <= 2) for p in (1.0, 1.01, 1.9, 2.0, 2.1)]
+    asked += [
+        (f"{kind.label} at {promise}", partial(kind().schedule, problem(linear(4), promise), n), legal)
+        for kind, (promise, legal) in itertools.product((NoisyMirrorDescent, GeneralNoisyMirrorDescent), BUDGETS)
+    ]
     asked += [
         (f"{name} {value}", partial(kind, **{name: value}), value == 2.0)
         for name, values in {"c_sigma": (0.0, 2.0, math.inf), "weight": (-1.0, 2.0)}.items()

@@ -209,6 +209,14 @@ def fields_and_domains_of_the_tree(context: Context) -> Verdict:
     flat = linear(3)  # no smoothness: Theorem 7 caps nothing
     tree = partial(kind, T=1, batch=16, noise="approximate")
     asked.append(("approximate noise on linear losses", run_of(tree, flat, problem(flat, low), n), True))
+    asked += [
+        (
+            f"epsilon = {epsilon}",
+            partial(kind(T=1, batch=16).schedule, problem(LASSO, PureDP(epsilon)), n),
+            epsilon <= 1,
+        )
+        for epsilon in (0.01, 1.0, 1.01)
+    ]
     wrong = wrongly_answered(asked)
     for depth in (1, 2, 3, 5):
         if record_count(64, depth) != (read := claim("l1_geometry/alg-3").evaluate(b=64, T=depth)):
