@@ -26,7 +26,7 @@ FREE = "dialled"
 
 
 @dataclass(frozen=True)
-class Constant:
+class GivenValue:
     """A value that a module, a class or a signature gives to a name.
 
     Attributes:
@@ -84,15 +84,15 @@ def _free(readings: ast.Dict) -> Iterator[ast.AST]:
             yield from ast.walk(value)
 
 
-def constants(tree: ast.Module) -> Iterator[Constant]:
+def constants(tree: ast.Module) -> Iterator[GivenValue]:
     """Of a module, in the order in which they stand."""
     for name, value in _named(tree.body):
-        yield Constant("", name, value)
+        yield GivenValue("", name, value)
     for owner in (each for each in tree.body if isinstance(each, ast.ClassDef)):
-        yield from (Constant(owner.name, name, value) for name, value in _named(owner.body))
+        yield from (GivenValue(owner.name, name, value) for name, value in _named(owner.body))
     for function, node in code.functions(tree.body, ""):
         for argument, value in _defaults(node.args):
-            yield Constant(function, argument.arg, value)
+            yield GivenValue(function, argument.arg, value)
 
 
 def _named(body: list[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
@@ -110,7 +110,7 @@ def _paired(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]
             yield from _paired(one, its)
 
 
-def _reading(constant: Constant, path: Path, package: Mapping[Path, ast.Module]) -> Iterator[Lines]:
+def _reading(constant: GivenValue, path: Path, package: Mapping[Path, ast.Module]) -> Iterator[Lines]:
     """Places of which a check must run a line to notice a change: of the owner, else of whatever reads the name."""
     if constant.owner:
         owner = constant.owner.partition(".")[0]
