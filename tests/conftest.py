@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import textwrap
-import time
 from collections import defaultdict
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -25,19 +24,21 @@ settings.load_profile("ci")
 os.environ.setdefault("DPCHECK_CACHE_DIR", str(Path(__file__).resolve().parents[1] / ".dpcheck" / "tests"))
 
 SLOW = Path(__file__).with_name("slow.txt")
-"""What the fast ring leaves out: test functions, each with the CPU seconds of its cases; first the least of these."""
+"""What the fast ring leaves out: test functions, each with the seconds of all its cases; first the least of these."""
 RING = 50.0
-"""CPU seconds of the fast ring: with what two workers take to collect the tests, a minute."""
+"""Seconds of all tests of the fast ring: by two workers, with what they take to collect the tests, a minute."""
 
 
 def _slow() -> tuple[float, dict[str, float]]:
-    """From how many CPU seconds on a function is slow, and those that are."""
+    """From how many seconds on a function is slow, and those that are."""
     least, *rows = SLOW.read_text(encoding="utf-8").splitlines()
     return float(least.split()[0]), {name: float(seconds) for seconds, name in (row.split(" ", 1) for row in rows)}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--measure", action="store_true", help="rewrite the rows of tests/slow.txt for the files that run")
+    parser.addoption(
+        "--measure", choices=["all", "more"], help="rewrite tests/slow.txt: all of it, or the rows of what runs"
+    )
     parser.addoption("--nightly", action="store_true", help="also run what takes minutes; see `make nightly`")
 
 
@@ -50,7 +51,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.slow)
 
 
-_began = 0.0
 _took: defaultdict[str, float] = defaultdict(float)
 
 
@@ -58,43 +58,19 @@ def _function(nodeid: str) -> str:
     return nodeid.partition("[")[0]
 
 
-def _file(name: str) -> str:
-    return name.partition("::")[0]
-
-
-def pytest_runtest_logstart() -> None:
-    global _began
-    _began = _spent()
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    report = yield
-    if call.when == "teardown":
-        report.user_properties.append(("CPU seconds", _spent() - _began))  # travels to where they are summed
-    return report
-
-
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    if report.when == "teardown":
-        _took[_function(report.nodeid)] += float(str(dict(report.user_properties)["CPU seconds"]))
-
-
-def _spent() -> float:
-    """CPU seconds of this process and of those that it has waited for."""
-    spent = os.times()
-    return time.process_time() + spent.children_user + spent.children_system
+    _took[_function(report.nodeid)] += report.duration  # setup, call and teardown
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    if session.config.getoption("--measure") and not hasattr(session.config, "workerinput"):
+    measured = session.config.getoption("--measure")
+    if measured and not hasattr(session.config, "workerinput"):
         least, slow = _slow()
-        kept = {name: seconds for name, seconds in slow.items() if _file(name) not in set(map(_file, _took))}
-        if not any((session.config.rootpath / _file(name)).exists() for name in kept):
-            least = _least(sorted(_took.values()))
-        slow = kept | _took
+        if measured == "all":
+            least, slow = _least(sorted(_took.values())), {}
+        slow |= _took
         rows = (f"{slow[name]:.2f} {name}\n" for name in sorted(slow) if slow[name] >= least)
-        SLOW.write_text(f"{least:.3f} CPU seconds or more\n" + "".join(rows), encoding="utf-8")
+        SLOW.write_text(f"{least:.3f} seconds or more\n" + "".join(rows), encoding="utf-8")
 
 
 def _least(seconds: list[float]) -> float:
