@@ -89,7 +89,9 @@ def test_only_what_reads_a_constant_may_notice_it(module):
 
 
 def test_formulas_are_mutated_where_they_are_claimed(tmp_path, monkeypatch):
-    (tmp_path / "formulas.py").write_text("import sympy as sp\nx = sp.Symbol('x', positive=True)\nF = 2 * x\nA = 2\n")
+    (tmp_path / "formulas.py").write_text(
+        "import sympy as sp\nx = sp.Symbol('x', positive=True)\nF = 2 * x\nA = 2\nB = 3\ndel B\n"
+    )
     monkeypatch.syspath_prepend(tmp_path)
     found = {m.target for m in constants.of_module("formulas")}
     del sys.modules["formulas"]

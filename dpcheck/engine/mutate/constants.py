@@ -46,8 +46,8 @@ def of_module(name: str, owner: str = "") -> Iterator[Mutation]:
     lines = path.read_text(encoding="utf-8").splitlines()
     package = {file: ast.parse(file.read_text(encoding="utf-8")) for file in sorted(path.parent.glob("*.py"))}
     for each in constants(package[path]):
-        if not each.owner and isinstance(vars(module)[each.name], sp.Basic):
-            continue  # a claim was made of it when it was read, and is mutated where it is claimed
+        if not each.owner and isinstance(vars(module).get(each.name), sp.Basic | None):
+            continue  # a formula: claims were made of it when it was read, and are mutated; or a name that was deleted
         read = tuple(_reading(each, path, package))
         for part, operator, said, text in _changed(each.value):
             first, last = _span(part)
