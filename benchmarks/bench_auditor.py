@@ -246,7 +246,7 @@ def measure(case: Case, trials: int, mode: str, seeds: range, workers: int) -> R
     # A share of samples is read off the distance to the exact value: it takes many seeds to tell 95 % from 80 %.
     count = 10 * len(seeds) if mode == "known" else len(seeds)
     jobs = (joblib.delayed(run_one)(case.name, trials, mode, seeds.start + s) for s in range(count))
-    found = joblib.Parallel(n_jobs=workers)(jobs)
+    found = joblib.Parallel(n_jobs=workers, backend="multiprocessing")(jobs)
     bounds = [bound for bound, _ in found]
     spread = 1.2533 * statistics.stdev(bounds) / math.sqrt(count) if count > 1 else math.nan
     return Row(statistics.median(bounds), spread, statistics.median(seconds for _, seconds in found))
@@ -314,7 +314,7 @@ def samples_until_refuted(seed: int) -> int:
 def print_rest(chosen: argparse.Namespace) -> None:
     """The claimed curve, and the exact laws."""
     jobs = (joblib.delayed(samples_until_refuted)(chosen.first_seed + s) for s in range(chosen.seeds))
-    taken = statistics.median(joblib.Parallel(n_jobs=chosen.workers)(jobs))
+    taken = statistics.median(joblib.Parallel(n_jobs=chosen.workers, backend="multiprocessing")(jobs))
     least = fewest_on_gaussian_curve(1 / 0.9, 1.0, 0.05)
     said = "reached" if taken <= 12_000 else "NOT REACHED"
     print(f"claimed curve, σ 10 % too small: {taken:,.0f} samples until refuted, goal 12,000, fewest {least:,}  {said}")

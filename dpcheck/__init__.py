@@ -121,14 +121,21 @@ def __dir__() -> list[str]:
     return sorted([*__all__, "__version__"])
 
 
-class _Callable(ModuleType):
+class _Imported(ModuleType):
+    """A module of a class of its own, pickled by its name, as plain ones are by those who send functions to processes."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return importlib.import_module, (self.__name__,)
+
+
+class _Callable(_Imported):
     """A submodule of the name of a function of the front door; called, it is that function."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         return __getattr__(self.__name__.rpartition(".")[2])(*arguments, **options)
 
 
-class _FrontDoor(ModuleType):
+class _FrontDoor(_Imported):
     """This package: to import `dpcheck.claims` binds its name, and `dp.claims()` still answers."""
 
     def __setattr__(self, name: str, value: Any) -> None:

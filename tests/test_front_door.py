@@ -46,3 +46,14 @@ print(one.ALGORITHMS[0].label.partition("/")[0], two.Claim is claims.Claim is dp
 
 def test_every_name_is_there() -> None:
     assert all(getattr(dp, name) is not None for name in dp.__all__)
+
+
+def test_functions_that_use_it_can_be_sent_to_other_processes() -> None:
+    """As joblib and dask send what a script or a notebook defines, with the modules it names."""
+    code = """
+import dpcheck as dp, dpcheck.claims as shadowed
+from joblib.externals import cloudpickle
+sent = cloudpickle.loads(cloudpickle.dumps(lambda: (dp.PureDP(0.5).epsilon, shadowed.Claim is dp.Claim)))
+print(sent(), sent.__globals__["dp"] is dp)
+"""
+    assert said(code) == "(0.5, True) True\n"
