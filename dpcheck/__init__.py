@@ -122,7 +122,7 @@ def __dir__() -> list[str]:
 
 
 class _Imported(ModuleType):
-    """A module of a class of its own, pickled by its name, as plain ones are by those who send functions to processes."""
+    """A module of a class of its own, pickled by name, as plain ones are where functions are sent to processes."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return importlib.import_module, (self.__name__,)

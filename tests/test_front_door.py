@@ -52,7 +52,7 @@ def test_functions_that_use_it_can_be_sent_to_other_processes() -> None:
     """As joblib and dask send what a script or a notebook defines, with the modules it names."""
     code = """
 import dpcheck as dp, dpcheck.claims as shadowed
-from joblib.externals import cloudpickle
+import cloudpickle
 sent = cloudpickle.loads(cloudpickle.dumps(lambda: (dp.PureDP(0.5).epsilon, shadowed.Claim is dp.Claim)))
 print(sent(), sent.__globals__["dp"] is dp)
 """
