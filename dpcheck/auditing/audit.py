@@ -28,7 +28,7 @@ from dpcheck.auditing.inputs import Pair, check_settings, describe_pair
 from dpcheck.auditing.learner import Learner, resumed
 from dpcheck.auditing.mechanisms import Encoder, Mechanism, mechanism_name
 from dpcheck.auditing.premise import SHARE, Premise, events
-from dpcheck.auditing.result import ALIKE, CONSTANT, AuditResult
+from dpcheck.auditing.result import ALIKE, CONSTANT, HALTED, AuditResult
 from dpcheck.auditing.runner import Runner
 from dpcheck.auditing.stages import Stage, epsilon_lower
 from dpcheck.auditing.visible import what_was_visible
@@ -220,7 +220,8 @@ def _conclude(
     constant = premise.constant and np.count_nonzero(counts.sum(axis=1)) == 1
     if constant or names == ALIKE:  # what is guessed whatever comes out could refute nothing, however often
         visible = replace(visible, detectable=math.inf, detectable_half=math.inf)
-        names = CONSTANT if constant else names
+        halted = {text for text, _ in plan.known} in ({"None"}, {"nan"})
+        names = (HALTED if halted else CONSTANT) if constant else names
     unrefuted = Outcome.CONSISTENT if math.isfinite(visible.detectable) else Outcome.UNDECIDED
     if premise.broken:
         # Nothing is certified of runs that are not independent.

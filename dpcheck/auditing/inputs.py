@@ -173,12 +173,12 @@ def _as_records(values: Any) -> Any:
 def _check_finite(*pair: Any) -> None:
     for name, values in zip(("data", "neighbour"), pair, strict=True):
         records = _as_records(values)
-        if records is None or records.dtype.kind != "f":
-            if isinstance(values, float) and not math.isfinite(values):
-                raise InvalidInput(f"{name} is {values}; it must be finite")
-            continue
-        if records.size == 0:
+        if isinstance(values, float) and not math.isfinite(values):
+            raise InvalidInput(f"{name} is {values}; it must be finite")
+        if records is not None and records.size == 0:
             raise InvalidInput(f"{name} is empty (shape {records.shape})")
+        if records is None or records.dtype.kind != "f":
+            continue
         if not np.isfinite(records).all():
             raise InvalidInput(f"{name} holds {records[~np.isfinite(records)][0]}; its values must be finite")
 

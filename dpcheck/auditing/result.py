@@ -24,6 +24,8 @@ ALIKE = "every output alike"
 """The event of a rule that guesses the same input whatever comes out."""
 CONSTANT = "one and the same output on both inputs"
 """The same, where nothing else came out."""
+HALTED = "a halt on both inputs"
+"""The same, where nothing came out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,6 +183,12 @@ class AuditResult:
             return (
                 f"every run on either input gave the same output, which tells them apart by nothing; a leak is in "
                 f"outputs of probability below {unseen}, of which none came, or there is none; more trials look further"
+            )
+        if self.event == HALTED:
+            return (
+                f"every run on either input halted, which tells them apart by nothing: it returned None or NaN, and a "
+                f"function without `return` returns None; if it does halt, what it tells else has probability below "
+                f"{unseen}, and more trials look further"
             )
         if self.event == ALIKE:
             return (

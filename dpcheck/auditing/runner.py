@@ -211,6 +211,8 @@ def _advice(mechanism: Any, error: BaseException) -> str:
             return "a function of (data, rng), which runs once a call, goes through dp.vectorize (--per-call)"
         if inner is not None and not _takes(inner, 2) and _takes(inner, 3):
             return "a function of (data, rng, trials) is audited as it is, without dp.vectorize (--per-call)"
+        if not _takes(inner or mechanism, 3) and _takes(inner or mechanism, 1):
+            return "write it as f(data, rng), with all noise from that rng, and pass it to dp.vectorize (--per-call)"
     return "nothing was concluded"
 
 

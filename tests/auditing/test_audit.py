@@ -410,6 +410,7 @@ def test_failures_hide_what_lies_between():
     [
         ((math.nan, 1.0), None, "data is nan; it must be finite"),
         ((np.zeros(0), np.ones(1)), None, r"data is empty \(shape \(0,\)\)"),
+        ((np.ones(1, dtype=int), np.zeros(0, dtype=int)), None, r"neighbour is empty \(shape \(0,\)\)"),
         ((np.zeros(2), np.array([0.0, math.inf])), None, "neighbour holds inf; its values must be finite"),
         (({"a": 0}, {"a": 1}), "neighbours", "unknown adjacency 'neighbours'; choose one of replace-one"),
     ],

@@ -164,6 +164,15 @@ def test_a_wrong_number_of_arguments_gets_advice():
         dp.audit(ONCE(laplace), DATA, NEIGHBOUR, dp.PureDP(1.0), trials=500)
 
 
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_a_function_of_the_data_alone_is_told_to_take_a_generator(wrapped):
+    def once(data):
+        return data.sum()
+
+    with pytest.raises(MechanismError, match=r"write it as f\(data, rng\), with all noise from that rng"):
+        dp.audit(ONCE(once) if wrapped else once, DATA, NEIGHBOUR, dp.PureDP(1.0), trials=500)
+
+
 def test_discrete_rules_name_the_outputs():
     result = dp.audit(LEAKY["words"], DATA, NEIGHBOUR, dp.PureDP(0.4), trials=1000)
     assert result.event == "output = 'no'; back: output = 'yes'"
@@ -179,6 +188,18 @@ def test_a_constant_output_has_no_power_and_says_so(output, mode):
     assert (result.outcome, result.detectable_epsilon) == ("undecided", np.inf)
     assert "every run on either input gave the same output" in result.reason()
     assert "would have refuted" not in str(result)
+
+
+@pytest.mark.parametrize("mode", ["fixed", "anytime"])
+@pytest.mark.parametrize(
+    ("mechanism", "halts"),
+    [(ONCE(lambda d, r: None), False), (lambda d, r, t: [None] * t, False), (lambda d, r, t: np.full(t, np.nan), True)],
+)
+def test_outputs_that_are_all_missing_are_named(mechanism, halts, mode):
+    result = dp.audit(mechanism, DATA, NEIGHBOUR, dp.PureDP(0.4), trials=1000, mode=mode, halts=halts)
+    assert result.event == "a halt on both inputs"
+    assert (result.outcome, result.detectable_epsilon) == ("undecided", np.inf)
+    assert "a function without `return` returns None" in result.reason()
 
 
 def test_another_output_on_one_input_is_no_constant():
