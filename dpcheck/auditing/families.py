@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from dpcheck.auditing.mechanisms import Outputs
@@ -18,8 +19,9 @@ from dpcheck.auditing.scores import Score, Scorer, prepared
 
 Array = NDArray[np.float64]
 Features = Callable[[Array], Array]
-ROWS, ROWS_FLEXIBLE = 100_000, 10_000
-"""Most outputs, of both inputs together, that a model is taught by; the latter one of no particular shape."""
+ROWS, ROWS_OF_FEW, ROWS_FLEXIBLE = 100_000, 400_000, 10_000
+"""Most outputs, of both inputs together, that a model is taught by: in general, one that has a parameter a column, and
+one of no particular shape."""
 FAR = 6.0
 """Standard deviations at which columns are cut off: beyond, one output would outweigh all others."""
 FLOOR = 1e-3
@@ -92,15 +94,9 @@ class Additive(Score):
 
     def fit(self, data: Outputs, neighbour: Outputs, rng: np.random.Generator) -> Scorer:
         rows, side = _rows(data, neighbour)
-        scaled = _standard(rows)
-        if scaled(rows[:1]).shape[1] == 0:
+        columns = _columns(rows, rng, turned=self.components)
+        if columns(rows[:1]).shape[1] == 0:
             return _silent
-        turned = _independent(scaled(rows), rng) if self.components else None
-
-        def columns(matrix: Array) -> Array:
-            values = scaled(matrix)
-            return values if turned is None else values @ turned
-
         knots = np.quantile(columns(rows), KNOTS, axis=0)
 
         def features(matrix: Array) -> Array:
@@ -108,6 +104,75 @@ class Additive(Score):
             return np.concatenate([values, *(np.maximum(values - knot, 0.0) for knot in knots)], axis=1)
 
         return _linear(features, rows, side)
+
+
+@dataclass(frozen=True)
+class Shifts(Score):
+    """Noise of one law in every column, or independent component, each at another place on either input.
+
+    The law is learned from all columns together, so that a leak of many weak shifts costs one parameter a column; for
+    Laplace noise its log-ratio is cut off on both sides, as the true one is.
+
+    Attributes:
+        components: of what FastICA (Hyvärinen 1999) finds, instead of the columns.
+    """
+
+    components: bool = False
+    learned = True
+    smooth = True
+    raw = False
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return f"shifts of {'components' if self.components else 'columns'}"
+
+    def fit(self, data: Outputs, neighbour: Outputs, rng: np.random.Generator) -> Scorer:
+        rows, side = _rows(data, neighbour, ROWS_OF_FEW)
+        columns = _columns(rows, rng, turned=self.components)
+        values = columns(rows)
+        if values.shape[1] == 0:
+            return _silent
+        here, there = (values[side == which].mean(axis=0) for which in (1, 0))
+        log_density = _law_of((values - np.where(side[:, None] == 1, here, there)).ravel())
+
+        def features(matrix: Array) -> Array:
+            at = columns(matrix)
+            return log_density(at - here) - log_density(at - there)
+
+        return _linear(features, rows, side)
+
+
+KNOTS_OF_A_LAW, VALUES_A_KNOT = 41, 100
+"""Most knots of the slope of a log-density, and values without which there is one less. Of twenty weak columns of
+Laplace noise, 50,000 outputs on each input, the score has a squared correlation of 0.97 with the true log-ratio; splines
+with six knots in every column have 0.86."""
+
+
+def _law_of(values: Array) -> Features:
+    """The log-density of what these were drawn from, but for a constant; its slope is a linear spline.
+
+    By score matching (Hyvärinen 2005), which is least squares for a slope that is linear in its parameters: the mean of
+    slope^2 / 2 + its derivative is least at the true one.
+    """
+    levels = np.linspace(0, 1, min(KNOTS_OF_A_LAW, 4 + len(values) // VALUES_A_KNOT) + 2)[1:-1]
+    knots = np.unique(np.round(np.quantile(values, levels), 3))
+    if len(knots) < 2:  # one value, wherever it lies
+        return lambda at: -(at**2) / 2
+    count, gaps = len(knots), np.diff(knots)
+    place = np.clip(np.searchsorted(knots, values) - 1, 0, count - 2)
+    part = (values - knots[place]) / gaps[place]
+    inside, part = (part >= 0) & (part <= 1), np.clip(part, 0.0, 1.0)
+    squares = np.zeros((count, count))
+    for row, column, product in ((0, 0, (1 - part) ** 2), (0, 1, part * (1 - part)), (1, 1, part**2)):
+        sums = np.bincount(place, product, count - 1)
+        squares[np.arange(row, count - 1 + row), np.arange(column, count - 1 + column)] += sums
+    squares = squares + np.triu(squares, 1).T
+    rises = np.bincount(place, inside / gaps[place], count - 1)
+    derivative = np.concatenate([[0.0], rises]) - np.concatenate([rises, [0.0]])
+    slopes = -np.linalg.lstsq(squares, derivative, rcond=1e-9)[0]
+    grid = np.linspace(-4 * FAR, 4 * FAR, 4001)
+    heights = scipy.integrate.cumulative_trapezoid(np.interp(grid, knots, slopes), grid, initial=0)
+    return lambda at: np.interp(at, grid, heights)
 
 
 @dataclass(frozen=True)
@@ -208,11 +273,21 @@ def _standard(rows: Array) -> Features:
     features = prepared(rows, gaps=False)
     values = features(rows)
     # Squares of a column of very small or large numbers are none.
-    size = np.abs(values).max(axis=0, initial=0.0)
+    size = np.abs(values).max(axis=0, initial=0)
     size = np.where(size > 0, size, 1.0)
     middle, spread = (values / size).mean(axis=0), (values / size).std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
     return lambda matrix: np.clip((features(matrix) / size - middle) / spread, -FAR, FAR)
+
+
+def _columns(rows: Array, rng: np.random.Generator, *, turned: bool) -> Features:
+    """Standardised columns, or the independent components of them."""
+    scaled = _standard(rows)
+    values = scaled(rows)
+    if not turned or values.shape[1] == 0:
+        return scaled
+    axes = _independent(values, rng)
+    return lambda matrix: scaled(matrix) @ axes
 
 
 def _independent(values: Array, rng: np.random.Generator) -> Array:

@@ -304,13 +304,13 @@ def _automatic(sample: Outputs, distinct: int, categorical: bool) -> list[Score]
 
 def _beyond_lines(width: int, rows: int) -> list[Score]:
     """Families that there are outputs enough to teach."""
-    from dpcheck.auditing.families import MOST_PAIRED, Additive, Flexible, Pairs, Quadratic
+    from dpcheck.auditing.families import MOST_PAIRED, Additive, Flexible, Pairs, Quadratic, Shifts
 
-    families: list[Score] = [Quadratic(), Additive()]
+    families: list[Score] = [Quadratic(), Additive(), Shifts()]
     if width <= MOST_PAIRED:
         families.append(Pairs())
     if rows >= OUTPUTS_A_COMPONENT * width:
-        families.append(Additive(components=True))
+        families += [Additive(components=True), Shifts(components=True)]
     return [*families, Flexible("kernel")] if rows >= ROWS_OF_ANY_SHAPE else families
 
 

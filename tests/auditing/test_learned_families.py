@@ -8,13 +8,15 @@ import pytest
 import dpcheck as dp
 from dpcheck.auditing import plans, scores
 from dpcheck.auditing.cells import learn_partition
-from dpcheck.auditing.families import Additive, Flexible, Pairs, Quadratic
+from dpcheck.auditing.families import Additive, Flexible, Pairs, Quadratic, Shifts, _law_of
 from dpcheck.auditing.mechanisms import Outputs
 
 EVERY = [
     Quadratic(),
     Additive(),
     Additive(components=True),
+    Shifts(),
+    Shifts(components=True),
     Pairs(),
     Flexible("kernel"),
     Flexible("neighbours"),
@@ -63,6 +65,8 @@ def area(score, mechanism, *, taught=500, seed=0):
         (Quadratic(), scales, 0.62),
         (Additive(), many_weak, 0.66),
         (Additive(components=True), many_weak, 0.62),
+        (Shifts(), many_weak, 0.68),
+        (Shifts(components=True), many_weak, 0.66),
         (Pairs(), product, 0.70),
         (Flexible("kernel"), ring, 0.85),
         (Flexible("neighbours"), ring, 0.85),
@@ -74,6 +78,26 @@ def test_each_sees_its_kind_of_leak(score, mechanism, least):
     # A linear discriminant sees none of the others.
     if mechanism is not many_weak:
         assert area(dp.scores.Projection(), mechanism) < 0.56
+
+
+@pytest.mark.parametrize(("mixing", "components"), [(np.eye(10), False), (np.eye(10) + 0.3, True)])
+def test_many_weak_shifts_of_one_law_score_as_the_true_log_ratio(mixing, components):
+    """Laplace noise that is moved by a tenth of its scale in each of ten columns, which are mixed or not."""
+    rng = np.random.default_rng(3)
+    one, two, *fresh = (rng.laplace(size=(5000, 10)) + 0.1 * leak for leak in (1, 0, 1, 0))
+    scorer = Shifts(components=components).fit(outputs(one @ mixing), outputs(two @ mixing), rng)
+    noise = np.concatenate(fresh)
+    truth = (np.abs(noise) - np.abs(noise - 0.1)).sum(axis=1)
+    assert np.corrcoef(scorer(outputs(noise @ mixing)), truth)[0, 1] > 0.9
+    # Splines of their own for every column drown in parameters.
+    splines = Additive(components=components).fit(outputs(one @ mixing), outputs(two @ mixing), rng)
+    assert np.corrcoef(splines(outputs(noise @ mixing)), truth)[0, 1] < 0.9
+
+
+def test_the_law_of_a_few_values_is_no_accident():
+    """Values that are all the same, or few of them, or of two kinds, make a finite log-density."""
+    for values in (np.zeros(50), np.array([0.0, 1.0]), np.repeat([-1.0, 1.0], 200), np.arange(5.0)):
+        assert np.isfinite(_law_of(values)(np.linspace(-20, 20, 101))).all()
 
 
 @pytest.mark.parametrize("score", EVERY, ids=str)
