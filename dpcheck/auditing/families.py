@@ -144,8 +144,8 @@ class Shifts(Score):
 
 KNOTS_OF_A_LAW, VALUES_A_KNOT = 41, 100
 """Most knots of the slope of a log-density, and values without which there is one less. Of twenty weak columns of
-Laplace noise, 50,000 outputs on each input, the score has a squared correlation of 0.97 with the true log-ratio; splines
-with six knots in every column have 0.86."""
+Laplace noise, 50,000 outputs on each input, the score has a squared correlation of 0.97 with the true log-ratio, that
+of splines with six knots in every column 0.86."""
 
 
 def _law_of(values: Array) -> Features:
