@@ -495,7 +495,5 @@ def _order(rate: Any) -> Order:
 
 def _gain(ray: Ray, symbols: set[str]) -> str:
     """What a better choice gains along a ray. `symbols` are the bound's; other names are exponents of a regime."""
-    grow = (f"{name} = N^({v})" if name in symbols else f"{name} = {v}" for name, v in ray.exponents.items() if v)
-    fixed = (f"{name} = {v}" for name, v in ray.parameters.items())
     rates = f"{ray.rate} becomes {ray.other}"
-    return f"with {', '.join((*grow, *fixed))} for a growing N, the order {rates}" if ray.exponents else rates
+    return f"with {ray.place(symbols)} for a growing N, the order {rates}" if ray.exponents else rates

@@ -53,8 +53,10 @@ class UnknownLabel(DpcheckError, LookupError):
     """No statement, algorithm or check has this label; near misses are named."""
 
     def __init__(self, label: str, known: Iterable[str]) -> None:
-        known = list(known)
-        near = difflib.get_close_matches(label, known, n=4, cutoff=0.6)
+        known = list(dict.fromkeys(known))
+        # "thm-7" without its paper, or the name of a check alone.
+        ending = [name for name in known if name.endswith((f"/{label}", f"::{label}"))]
+        near = ending[:4] or difflib.get_close_matches(label, known, n=4, cutoff=0.6)
         hint = f"did you mean {', '.join(near)}?" if near else "`dpcheck list` shows every label"
         if "/" in label and label.partition("/")[0] not in {name.partition("/")[0] for name in known}:
             hint += "; --also FOLDER names a paper of your own"

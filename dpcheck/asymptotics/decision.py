@@ -261,6 +261,11 @@ class Ray:
     rate: Growth
     other: Growth
 
+    def place(self, symbols: set[str]) -> str:
+        """Where it lies, in words. `symbols` are those that grow; other names of exponents are those of a regime."""
+        grow = (f"{name} = N^({v})" if name in symbols else f"{name} = {v}" for name, v in self.exponents.items() if v)
+        return ", ".join((*grow, *(f"{name} = {v}" for name, v in self.parameters.items())))
+
     def __str__(self) -> str:
         given = [f"{name} = {value}" for name, value in (*self.exponents.items(), *self.parameters.items())]
         return f"at {', '.join(given) or 'the only exponents'}: {self.rate} against {self.other}"
