@@ -17,7 +17,7 @@ from dpcheck.algorithms.lp_spaces.optimizer import ProjectedGradient
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import bound_of, explicit_of, order_of, stated, unassumed
-from dpcheck.geometry import Ball, L1Ball
+from dpcheck.geometry import Ball
 from dpcheck.harness import accuracy, domain, risk, runtime, sensitivity, stability
 from dpcheck.harness.data_free import told_apart
 from dpcheck.harness.plans import Plan, planned_within
@@ -62,9 +62,11 @@ from .lemmas import (
     UNSEEN,
     audited,
     bump_excess,
-    cautious,
     distant,
+    jacobians,
+    next_to_the_end,
     of_some_rank,
+    optimised,
     perturbation,
     quadratic,
     replayed,
@@ -161,7 +163,10 @@ def law_of_the_perturbed_minimiser(context: Context) -> Verdict:
     unbounded = (law.pure(s), law.zcdp(s)) == (math.inf, math.inf)
     if not unbounded or not np.array_equal(law.sample(core, context.rng()), core):
         return differs("a movement has no pure epsilon and no rho, and the noise is in the core already", "exact")
-    return agree([*told, law.noise], wanted, "divergences of the perturbed minimiser")
+    factors, ratios = jacobians()
+    return agree(
+        [*told, law.noise, *factors], [*wanted, *ratios], "divergences of the perturbed minimiser, and factors"
+    )
 
 
 @check("lp_spaces/alg-1", kind="sensitivity")
@@ -246,15 +251,12 @@ def gradients_of_the_optimiser(context: Context, *, alpha: float) -> Verdict:
 @check("lp_spaces/proc-optimizer", kind="accuracy", grid={"gap": (1e-3, 1e-6)}, expect="consistent")
 def certificate_is_sure(context: Context, *, gap: float) -> Verdict:
     """The certified gap lies above the true one in every trial, and below alpha."""
-    left, right = [], []
-    for work in (quadratic(Ball(4, 0.5), 0.25), quadratic(L1Ball(4, 0.5), 0.25), cautious(Ball(4, 0.5))):
-        sample = work.draw(context.rng(), context.scale(200, 2000), 30, means_only=True)
-        tilt = context.rng("tilt").normal(size=(len(sample.values), 4))
-        task = Task(workload=work, sample=sample, weight=0.2, centre=np.zeros((1, 4)), linear=tilt, gap=gap)
+    left, right, trials = [], [], context.scale(200, 2000)
+    for task in (*optimised(context, trials, gap), next_to_the_end(gap)):
         solution = ProjectedGradient()(task)
         left.append(value(task, solution.point) - value(task, exact_minimiser(task)))
         # Values of order 1 are subtracted: 8 units of rounding.
-        right.append(np.full(len(sample.values), min(solution.gap, gap) + 8 * np.finfo(float).eps))
+        right.append(np.full(len(solution.point), min(solution.gap, gap) + 8 * np.finfo(float).eps))
     return accuracy.never_violated(np.concatenate(left), np.concatenate(right), statement="gap <= certificate <= alpha")
 
 
