@@ -200,6 +200,8 @@ def a_draw_moves_the_gradient_by_its_claim(context: Context, *, d: int) -> Verdi
     if not all(np.allclose(m.claimed, stated) for m in seen.movements):
         return differs("a record is said to be read by no step")
     moved = np.stack([m.distance for m in seen.movements])
+    if drawn.shape != moved.shape:
+        return differs(f"{len(moved)} steps on {len(drawn)} draws of a batch")
     read = seen.schedule.releases[0].reads[0]
     if not math.isclose(read.sensitivity, stated):
         return differs(f"the schedule claims {read.sensitivity}, stated are {stated}")

@@ -91,7 +91,10 @@ def gradients_are_cut_or_kept(context: Context, *, p: float) -> Verdict:
     truncated, wanted = [], []
     for at, of in ((w, rows), (w[:1], rows), (w, rows[:1])):
         for keeping in ({}, BatchedMirrorDescent.readings["untruncated"]):
-            ours = BatchedMirrorDescent(p=p, **keeping).truncated(work, at, of, level)
+            algorithm = BatchedMirrorDescent(p=p, steps=16, threshold=level, **keeping)
+            if (algorithm.schedule(problem(work, 0.9), 4096).claimed is None) != bool(keeping):
+                return differs("truncated gradients are promised to be private, and no others")
+            ours = algorithm.truncated(work, at, of, level)
             whole = np.stack([work.gradient(at[i % len(at)], of[i % len(of)]) for i in range(trials)])
             size = (np.abs(whole) ** (p / (p - 1))).sum(axis=2) ** (1 - 1 / p)
             truncated.append(ours.ravel())
