@@ -32,7 +32,7 @@ from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
 from dpcheck.solvers import Task
 
-from .cases import CORRECTED, DELTA, heavy, limits, linear, problem
+from .cases import CORRECTED, DELTA, heavy, linear, problem
 from .lemmas import quadratic
 
 JUST = 1e-6
@@ -63,38 +63,6 @@ def at_their_caps(rule: AlphaRule) -> list[float]:
     flat = first.schedule(told(hessian_rank=0, smoothness=math.inf), 7)
     rows = [algorithm.schedule(steep, 2).phases[0] for algorithm in (first, StronglyConvexObjectivePerturbation())]
     return [*(row.alpha for row in rows), flat.gradients]
-
-
-def around_theorem_1(steep: float) -> tuple[list[Plan], Callable[[], float]]:
-    """Algorithm 1 on both sides of the hypotheses of Theorem 1, and of the n of Theorem 2, for losses that are so
-    smooth; and the share of epsilon/2 that its Jacobian costs at the edge of lambda.
-    """
-    work, size, r = quadratic(Ball(3, 0.7), 0.7), 4000, 3
-    constants = replace(work.constants, smoothness=lambda p: steep, hessian_rank=3)
-    at = {"n": size, "H": steep, "L": constants.lipschitz(2.0), "D": 1.4, "r": r, "epsilon": 0.5, "delta": DELTA}
-    edge = {name: float(value) for name, value in limits("lp_spaces/thm-1", at).items()}
-    least = math.ceil(float(limits("lp_spaces/thm-2", {**at, "d": 3})["n"]))
-
-    def setting(epsilon: float = 0.5, delta: float = DELTA) -> Problem:
-        return replace(problem(work, epsilon, delta), constants=constants)
-
-    def of(weight: float | None) -> ApproximateObjectivePerturbation:
-        return ApproximateObjectivePerturbation(lambda_=weight, alpha=0.0)
-
-    def spent() -> float:
-        plan = of(edge["lambda"] * (1 + 1e-9)).schedule(setting(), size)
-        return float(plan.releases[0].law.jacobian / (0.5 / 2))  # type: ignore[attr-defined]
-
-    plans: list[Plan] = [
-        ("lambda inside", of(edge["lambda"] * (1 + JUST)), setting(), size, True),
-        ("lambda outside", of(edge["lambda"] * (1 - JUST)), setting(), size, False),
-        ("the lambda of Theorem 2 inside", of(None), setting(), least, True),
-        ("the lambda of Theorem 2 outside", of(None), setting(), least - 1, False),
-        ("epsilon inside", of(9.0), setting(edge["epsilon"] * (1 - 1e-9)), size, True),
-        ("epsilon outside", of(9.0), setting(edge["epsilon"]), size, False),
-        ("delta inside", of(9.0), setting(0.5, edge["delta"] * (1 - 1e-9)), size, True),
-    ]
-    return plans, spent
 
 
 def _perturbed() -> Edges:

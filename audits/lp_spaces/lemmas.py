@@ -30,6 +30,7 @@ from dpcheck.engine.statements import explicit_of
 from dpcheck.geometry import Ball, Domain, Interval, L1Ball
 from dpcheck.harness import budget, sensitivity
 from dpcheck.harness.lower_bound import Fact
+from dpcheck.harness.plans import Plan
 from dpcheck.harness.replay import Case
 from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.harness.search import Search
@@ -43,7 +44,7 @@ from dpcheck.symbols import L, T, delta, epsilon, kappa, n
 from dpcheck.verdicts import Verdict, combine, differs
 from dpcheck.workloads import HeavyCoordinates, QuadraticMean, signs_on
 
-from .cases import CORRECTED, DELTA, READINGS, heavy, huber, linear, problem, pulled
+from .cases import CORRECTED, DELTA, READINGS, heavy, huber, limits, linear, problem, pulled
 
 
 def jacobians() -> tuple[list[float], list[float]]:
@@ -115,6 +116,38 @@ def distant(domain: Domain, inradius: float) -> QuadraticMean:
     far = max(ends, key=lambda end: round(float(np.linalg.norm(end)), 9))
     along, size = np.sign(far), np.where(far, far, 0.01 * far.max())
     return QuadraticMean(size, 0.9 * size * along, domain, 0.5, inradius**2)
+
+
+def around_theorem_1(steep: float) -> tuple[list[Plan], Callable[[], float]]:
+    """Algorithm 1 on both sides of the hypotheses of Theorem 1, and of the n of Theorem 2, for losses that are so
+    smooth; and the share of epsilon/2 that its Jacobian costs at the edge of lambda.
+    """
+    work, size, r, just = quadratic(Ball(3, 0.7), 0.7), 4000, 3, 1e-6
+    constants = replace(work.constants, smoothness=lambda p: steep, hessian_rank=3)
+    at = {"n": size, "H": steep, "L": constants.lipschitz(2.0), "D": 1.4, "r": r, "epsilon": 0.5, "delta": DELTA}
+    edge = {name: float(value) for name, value in limits("lp_spaces/thm-1", at).items()}
+    least = math.ceil(float(limits("lp_spaces/thm-2", {**at, "d": 3})["n"]))
+
+    def setting(epsilon: float = 0.5, delta: float = DELTA) -> Problem:
+        return replace(problem(work, epsilon, delta), constants=constants)
+
+    def of(weight: float | None) -> ApproximateObjectivePerturbation:
+        return ApproximateObjectivePerturbation(lambda_=weight, alpha=0.0)
+
+    def spent() -> float:
+        plan = of(edge["lambda"] * (1 + 1e-9)).schedule(setting(), size)
+        return float(plan.releases[0].law.jacobian / (0.5 / 2))  # type: ignore[attr-defined]
+
+    plans: list[Plan] = [
+        ("lambda inside", of(edge["lambda"] * (1 + just)), setting(), size, True),
+        ("lambda outside", of(edge["lambda"] * (1 - just)), setting(), size, False),
+        ("the lambda of Theorem 2 inside", of(None), setting(), least, True),
+        ("the lambda of Theorem 2 outside", of(None), setting(), least - 1, False),
+        ("epsilon inside", of(9.0), setting(edge["epsilon"] * (1 - 1e-9)), size, True),
+        ("epsilon outside", of(9.0), setting(edge["epsilon"]), size, False),
+        ("delta inside", of(9.0), setting(0.5, edge["delta"] * (1 - 1e-9)), size, True),
+    ]
+    return plans, spent
 
 
 INRADIUS = {"l2 ball": lambda d: 0.5, "l1 ball": lambda d: 0.5 / math.sqrt(d), "cube": lambda d: 0.5 / math.sqrt(d)}

@@ -54,10 +54,11 @@ from .cases import (
     problem,
     refuted_as_stated,
 )
-from .edges import around_theorem_1, at_their_caps
+from .edges import at_their_caps
 from .lemmas import (
     OF_PERTURBATIONS,
     UNSEEN,
+    around_theorem_1,
     audited,
     bump_excess,
     distant,

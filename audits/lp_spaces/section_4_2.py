@@ -49,6 +49,7 @@ from .cases import (
     every_bump,
     largest,
     leaning,
+    linear,
     problem,
     refuted_as_stated,
     told,
@@ -131,7 +132,7 @@ def budgets_of_the_theorems(context: Context) -> Verdict:
         most = float(largest(about.label, epsilon, 10**6))
         edges += [of.budgets.largest_epsilon, of.budgets.delta_below]
         wanted += [most, float(largest(about.label, delta, 10**6))]
-        planned.append((theorem, partial(of().schedule, problem(quadratic(Ball(2, 0.5), 0.5), most), 1000), False))
+        planned.append((theorem, partial(of().schedule, problem(linear(Ball(2, 0.5)), most), 1000), False))
     sides = agree(edges, wanted, "edges of epsilon and delta")
     return combine([sides, answered(wrongly_answered(planned), f"{len(planned)} plans at the edge are refused")])
 
