@@ -31,7 +31,7 @@ class ProjectedGradient:
         limit: steps after which it raises; it never returns a point without its certificate.
     """
 
-    limit: int = 100_000  # the same: beyond it there is no answer, which no statement limits
+    limit: int = 100_000  # the same: where it gives up; no answer depends on it
 
     def __call__(self, objective: Objective) -> Solution:
         work, weight = objective.workload, objective.weight
