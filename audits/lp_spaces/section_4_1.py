@@ -229,7 +229,7 @@ def certificate_is_sure(context: Context, *, gap: float) -> Verdict:
     """The certified gap lies above the true one in every trial, and below alpha."""
     left, right, trials = [], [], context.scale(200, 2000)
     for task in (*optimised(context, trials, gap), next_to_the_end(gap)):
-        solution = ProjectedGradient()(task)
+        solution = ProjectedGradient(limit=10_000)(task)
         left.append(value(task, solution.point) - value(task, exact_minimiser(task)))
         # Values of order 1 are subtracted: 8 units of rounding.
         right.append(np.full(len(solution.point), min(solution.gap, gap) + 8 * np.finfo(float).eps))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from dpcheck.errors import Infeasible
 from dpcheck.geometry.norms import dual_norm
 from dpcheck.harness import accuracy, risk
 from dpcheck.harness.data_free import told_apart
-from dpcheck.harness.plans import planned_within
+from dpcheck.harness.plans import answered, planned_within, wrongly_answered
 from dpcheck.harness.replay import Case
 from dpcheck.harness.scaling import Instance, Risk, admitted, powers, scaling, unmeasured
 from dpcheck.harness.scaling.engines import statistic
@@ -94,7 +95,10 @@ def gradients_are_cut_or_kept(context: Context, *, p: float) -> Verdict:
             algorithm = BatchedMirrorDescent(p=p, steps=16, threshold=level, **keeping)
             if (algorithm.schedule(problem(work, 0.9), 4096).claimed is None) != bool(keeping):
                 return differs("truncated gradients are promised to be private, and no others")
-            ours = algorithm.truncated(work, at, of, level)
+            ask = partial(algorithm.truncated, work, at, of, level)
+            if wrong := wrongly_answered([(f"{len(at)} points and {len(of)} samples", ask, True)]):
+                return answered(wrong, "")
+            ours = ask()
             whole = np.stack([work.gradient(at[i % len(at)], of[i % len(of)]) for i in range(trials)])
             size = (np.abs(whole) ** (p / (p - 1))).sum(axis=2) ** (1 - 1 / p)
             truncated.append(ours.ravel())
