@@ -166,7 +166,7 @@ def exact_minimiser_moves_as_claimed(context: Context) -> Verdict:
     data = np.ones((1, 20, 1))
     other = np.concatenate([-data[:, :1], data[:, 1:]], axis=1)
     case = Case(ExactObjectivePerturbation(lambda_=0.05), interval(), problem(interval(), 0.5))
-    return replayed(case, data, other, "curvature 2 lambda, gradients apart by 2L/n")
+    return replayed(case, data, other, "curvature 2 lambda, gradients apart by 2L/n", attained=True)
 
 
 @check("lp_spaces/proc-optimizer", kind="sensitivity", also=("lp_spaces/alg-1@derived",))

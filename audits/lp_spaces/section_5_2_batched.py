@@ -125,6 +125,8 @@ def noise_that_the_bound_is_told(context: Context, *, p: float) -> Verdict:
     flat = replace(told, constants=replace(told.constants, smoothness=lambda _: 0.01))
     algorithm = BatchedMirrorDescent(p=p)
     symbols, (row,) = algorithm.terms(flat, size), algorithm.schedule(flat, size).phases
+    if not {"C", "theta"} <= symbols.keys():
+        return differs("the bound for the corrected map is told nothing of its noise and its start", "exact")
     mirror, d = mirror_map(p, told.constants.d), told.constants.d
     point = context.rng("point").standard_normal(d)
     point *= told.constants.extra["minimiser_norm"] / (np.abs(point) ** mirror.p).sum() ** (1 / mirror.p)

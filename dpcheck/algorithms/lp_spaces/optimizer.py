@@ -43,7 +43,7 @@ class ProjectedGradient:
                 f"{smoothness!r}, weight {weight!r}, gap {target!r}"
             )
         eta = 1 / (smoothness + weight)
-        w = work.project(np.zeros((trials_of(objective), work.constants.d)))
+        w = work.project(np.zeros((trials_of(objective), work.constants.d)))  # the same: every step projects
         for _ in range(self.limit):
             moved = work.project(w - eta * subgradient(objective, w))
             gap = mapping_gap((w - moved) / eta, weight)
