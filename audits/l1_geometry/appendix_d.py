@@ -212,12 +212,14 @@ def samples_for_one_over_d(context: Context) -> Verdict:
 @check("l1_geometry/proc-pad-and-copy", kind="lower-bound")
 def padded_losses_are_scaled(context: Context) -> Verdict:
     """F(x; S) = (k n'/n) F(x; S') on LASSO losses with zero padding, and on linear ones with pairs that cancel, at
-    random points.
+    random points; n' is the least for which alpha on S is at most alpha_0 on S'.
     """
     rng, left, right = context.rng(), [], []
     lasso, pair = (SignLasso(x_star=(0.3, 0.1)), np.zeros((1, 3))), (linear(2), np.array([[1.0, -1.0], [-1.0, 1.0]]))
     for n, alpha, (work, zero) in ((40, 0.02, lasso), (97, 0.05, lasso), (200, 0.1, lasso), (200, 0.1, pair)):
         plan = padding(n, alpha, 0.02, 0.2, 0.1)
+        if not plan.copies * (plan.small - 1) / n < alpha / 0.2 <= plan.copies * plan.small / n:
+            return differs(f"n' = {plan.small} with {plan.copies} copies in {n}")
         small = work.rows(rng, 1, plan.small)
         big = pad_and_copy(small, plan, zero)
         x = work.project(rng.standard_normal((20, 2)))
