@@ -29,7 +29,7 @@ from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, consistent, differs, holds, refuted, undecided
 from dpcheck.workloads.crosspolytope import SignLasso
 
-from .cases import CONSTANT, NO_CONSTANT, sign_error
+from .cases import CONSTANT, NO_CONSTANT, linear, sign_error
 
 
 def samples_of_the_signs(d: int, alpha: float, epsilon: float) -> int:
@@ -211,13 +211,17 @@ def samples_for_one_over_d(context: Context) -> Verdict:
 
 @check("l1_geometry/proc-pad-and-copy", kind="lower-bound")
 def padded_losses_are_scaled(context: Context) -> Verdict:
-    """F(x; S) = (k n'/n) F(x; S') on LASSO losses with zero padding, at random points."""
+    """F(x; S) = (k n'/n) F(x; S') on LASSO losses with zero padding, and on linear ones with pairs that cancel, at
+    random points; n' is the least for which alpha on S is at most alpha_0 on S'.
+    """
     rng, left, right = context.rng(), [], []
-    work = SignLasso(x_star=(0.3, 0.1))
-    for n, alpha in ((40, 0.02), (97, 0.05), (200, 0.1)):
+    lasso, pair = (SignLasso(x_star=(0.3, 0.1)), np.zeros((1, 3))), (linear(2), np.array([[1.0, -1.0], [-1.0, 1.0]]))
+    for n, alpha, (work, zero) in ((40, 0.02, lasso), (97, 0.05, lasso), (200, 0.1, lasso), (200, 0.1, pair)):
         plan = padding(n, alpha, 0.02, 0.2, 0.1)
+        if not plan.copies * (plan.small - 1) / n < alpha / 0.2 <= plan.copies * plan.small / n:
+            return differs(f"n' = {plan.small} with {plan.copies} copies in {n}")
         small = work.rows(rng, 1, plan.small)
-        big = pad_and_copy(small, plan, np.zeros((1, 3)))
+        big = pad_and_copy(small, plan, zero)
         x = work.project(rng.standard_normal((20, 2)))
         left += list(work.loss(x[:, None], big).mean(axis=1))
         right += list(work.loss(x[:, None], small).mean(axis=1) * plan.copies * plan.small / n)

@@ -100,14 +100,17 @@ def printed_tree(lines: Lines, rows: Sequence[Any], records: Array, corners: Arr
 def moves_its_phase_alone(context: Context, algorithm: Any, work: Any) -> Verdict:
     """The record of phase 2 changes from +L everywhere to -L: a step moves by the claim of one draw times the draws."""
     told, n, d = problem(work), 128, work.constants.d
-    second = list(algorithm.phases(told, n))[1]
+    one, second, *_ = algorithm.phases(told, n)
     data = np.ones((1, n, d))
     neighbour = data.copy()
     neighbour[0, second.first] = -1.0
     seen = Case(algorithm, work, told).replay(data, neighbour, context.scale(8, 64), context.seed)
-    claims = np.concatenate([m.distance / m.claimed for m in seen.movements if m.release.name == "phase 2/gradient"])
+    claims = np.stack([m.distance / m.claimed for m in seen.movements if m.release.name == "phase 2/gradient"])
+    drawn = np.stack([(chosen == 0).sum(axis=1) for chosen in seen.history.coins[one.T : one.T + second.T]])
+    if drawn.shape != claims.shape:
+        return differs(f"{len(claims)} steps on {len(drawn)} draws of a batch")
     others = max(float(m.distance.max()) for m in seen.movements if m.release.name != "phase 2/gradient")
-    off, draws = float(np.abs(claims - np.rint(claims)).max()), float(claims.max())
+    off, draws = float(np.abs(claims - drawn).max()), float(claims.max())
     broken = others > 0 or off > 1e-9 or float(seen.leak.max()) > 0
     said = f"other phases move by {others:g}, its own by up to {draws:g} claims (times drawn)"
     return (refuted if broken else holds)(said, "certificate", numbers={"others": others, "most draws": draws})
@@ -160,6 +163,7 @@ def phases_that_run(kind: type[Any], work: Any, **fields: Any) -> Verdict:
     wrong += wrongly_answered(
         [(f"a run of {size} records", run_of(dials[1], linear(d), problem(linear(d)), size), True) for size in (64, 67)]
     )
+    wrong += wrongly_answered([("the plan of its own fields", lambda: kind().schedule(told, n), True)])
     for rule in ("printed", "gradients", "balanced"):
         wrong += wrongly_answered([(rule, lambda rule=rule: kind(batch_rule=rule, **fields).schedule(told, n), True)])
     if wrong:

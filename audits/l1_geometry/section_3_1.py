@@ -98,8 +98,8 @@ def plans_and_promises(context: Context) -> Verdict:
     ]
     asked += [(f"p = {p}", partial(GeneralNoisyMirrorDescent, p=p), 1 < p <= 2) for p in (1.0, 1.01, 1.9, 2.0, 2.1)]
     asked += [
-        (f"{kind.label} at {promise}", partial(kind().schedule, problem(linear(4), promise), n), legal)
-        for kind, (promise, legal) in itertools.product((NoisyMirrorDescent, GeneralNoisyMirrorDescent), BUDGETS)
+        (f"{of.label} at {promise}", lambda of=of, at=promise: of().schedule(problem(linear(4), at), n), legal)
+        for of, (promise, legal) in itertools.product((NoisyMirrorDescent, GeneralNoisyMirrorDescent), BUDGETS)
     ]
     asked += [
         (f"{name} {value}", partial(kind, **{name: value}), value == 2.0)
@@ -200,6 +200,8 @@ def a_draw_moves_the_gradient_by_its_claim(context: Context, *, d: int) -> Verdi
     if not all(np.allclose(m.claimed, stated) for m in seen.movements):
         return differs("a record is said to be read by no step")
     moved = np.stack([m.distance for m in seen.movements])
+    if drawn.shape != moved.shape:
+        return differs(f"{len(moved)} steps on {len(drawn)} draws of a batch")
     read = seen.schedule.releases[0].reads[0]
     if not math.isclose(read.sensitivity, stated):
         return differs(f"the schedule claims {read.sensitivity}, stated are {stated}")

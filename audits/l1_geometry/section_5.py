@@ -77,15 +77,14 @@ def distances_of_the_restarts(context: Context, *, modulus: float, n: int) -> Ve
     # Twice the bound, dialled to the half of it.
     doubled = replace(inner, rho=2 * inner.rho)
     algorithm, told = StronglyConvexReduction(inner=doubled, weight=modulus, bound_dial=0.5), problem(linear(4))
+    plain = StronglyConvexReduction(inner=inner, weight=modulus).schedule(told, n).phases
     rows, limit = algorithm.schedule(told, n).phases, 2 * inner.rho / modulus
     start = told.constants.diameter(1.0) / limit
+    wanted = [limit * start ** (0.5**i) for i in range(len(rows))]
     verdict = agree(
         # The bound is told the distance of the last run as it is proved, whatever the dial.
-        [*(row.distance for row in rows), algorithm.terms(told, n)["D_1"]],
-        [
-            *(limit * start ** (0.5**i) for i in range(len(rows))),
-            2 * limit * (start / 2) ** (0.5 ** (len(rows) - 1)),
-        ],
+        [*(row.distance for row in (*rows, *plain)), algorithm.terms(told, n)["D_1"]],
+        [*wanted, *wanted, 2 * limit * (start / 2) ** (0.5 ** (len(rows) - 1))],
         "distances of the runs",
     )
     over = inner.rho * rows[-1].distance / (2 * inner.rho**2 / modulus)

@@ -102,6 +102,31 @@ def lines_of_the_restarts(context: Context, *, inner: str) -> Verdict:
     return replace(verdict, numbers={**verdict.numbers, "runs": len(told.plan.phases), "outside": outside})
 
 
+@check("l1_geometry/proc-strongly-convex-reduction", kind="accuracy", grid={"inner": ("tree", "descent")})
+def distances_that_bounds_prove(context: Context, *, inner: str) -> Verdict:
+    """So many records that bounds are below the domain: run i + 1 is told the distance that the bound on run i gives by
+    strong convexity, at its distance and records, if that is less; for Algorithm 3 on the l1 ball of that radius.
+    """
+    work, tree, modulus = lasso(3), TreeFrankWolfe(T=1, budget="economical"), 1.5
+    chosen, n = (tree, 2**26) if inner == "tree" else (LocalizedMirrorDescent(), 2**30)
+    told = problem(work, PureDP(1.0) if inner == "tree" else ApproxDP(1.0, 1e-5))
+    rows = StronglyConvexReduction(inner=chosen, weight=modulus).schedule(told, n).phases
+    c, wanted = told.constants, [told.constants.diameter(1.0)]
+    for row in rows[:-1]:
+        if inner == "descent":
+            of = replace(LocalizedMirrorDescent(), distance=row.distance)
+            bound = bound_of("l1_geometry/thm-4@summed", of, told, row.records)
+        else:
+            steep = c.lipschitz(1.0) + (c.smoothness(1.0) * row.distance if row.i > 1 else 0.0)
+            wide = 2 * row.distance if row.i > 1 else c.diameter(1.0)
+            ball = replace(c, diameter=lambda p, D=wide: D, lipschitz=lambda p, L=steep: L)
+            bound = bound_of("l1_geometry/thm-6@summed", tree, replace(told, constants=ball), row.records)
+        wanted.append(min(row.distance, math.sqrt(2 * bound / modulus)))
+    if not wanted[-1] < wanted[0]:
+        return differs(f"no bound is below the domain at n = {n:,}")
+    return agree([row.distance for row in rows], wanted, "distances of the runs")
+
+
 @check("l1_geometry/proc-strongly-convex-reduction", kind="transcription", grid={"inner": ("tree", "descent")})
 def sizes_and_promises_of_the_restarts(context: Context, *, inner: str) -> Verdict:
     """Planned where every run has the records that its own plan needs, at no other n, and promised where every run is;

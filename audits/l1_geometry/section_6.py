@@ -11,6 +11,7 @@ import itertools
 import math
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from dpcheck.engine.catalogue import claim
 from dpcheck.harness import accuracy, lower_bound
 from dpcheck.harness.budget import budget, certified, sentence
 from dpcheck.harness.lower_bound import Fact
+from dpcheck.harness.plans import answered, wrongly_answered
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array, Rng, Schedule
@@ -339,10 +341,14 @@ def bootstrap_risk_is_empirical(context: Context) -> Verdict:
 
     class Listed:
         def integers(self, high: int, size: Any) -> Any:
+            if (high, size) != (3, draws.shape):
+                raise ValueError(f"{size} draws below {high}, where {draws.shape} below 3 are to be")
             return draws
 
     plan: Any = Schedule(phases=(), releases=(), gradients=0, floats_per_trial=1, claimed=None)
     run: Run[Any] = Run(plan, len(draws), Listed())  # type: ignore[arg-type]
+    if wrong := wrongly_answered([("a draw of each record of each trial", partial(bootstrap, run, Fixed(data)), True)]):
+        return answered(wrong, "")
     rows = bootstrap(run, Fixed(data)).read().values
     often = float(scipy.stats.binom.sf(20, 10**6, 1e-6) * 10**6)
     numbers = {"chance that one of 10^6 records occurs more than 20 times": often}

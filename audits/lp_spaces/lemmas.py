@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -21,13 +22,15 @@ from dpcheck.algorithms.lp_spaces import (
     ShuffledMirrorDescent,
 )
 from dpcheck.algorithms.lp_spaces.hard_instances import HardInstance
+from dpcheck.algorithms.lp_spaces.objective import PerturbedObjective
 from dpcheck.algorithms.lp_spaces.regular import dual_regularity
 from dpcheck.checks import Context
 from dpcheck.engine.settings import drawn
 from dpcheck.engine.statements import explicit_of
-from dpcheck.geometry import Domain, Interval
+from dpcheck.geometry import Ball, Domain, Interval, L1Ball
 from dpcheck.harness import budget, sensitivity
 from dpcheck.harness.lower_bound import Fact
+from dpcheck.harness.plans import Plan
 from dpcheck.harness.replay import Case
 from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.harness.search import Search
@@ -36,11 +39,31 @@ from dpcheck.harness.symbolic import agree
 from dpcheck.interfaces import Algorithm, Array, Constants, Problem, Rng
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
+from dpcheck.solvers import Task
 from dpcheck.symbols import L, T, delta, epsilon, kappa, n
 from dpcheck.verdicts import Verdict, combine, differs
 from dpcheck.workloads import HeavyCoordinates, QuadraticMean, signs_on
 
-from .cases import CORRECTED, DELTA, READINGS, heavy, huber, linear, problem, pulled
+from .cases import CORRECTED, DELTA, READINGS, heavy, huber, limits, linear, problem, pulled
+
+
+def jacobians() -> tuple[list[float], list[float]]:
+    """e^jacobian that Algorithm 1 tells in four dimensions, by the rank of a record's Hessian; and the determinant of
+    the curvature 2 lambda n I with such a record, of smoothness 2, over the one without.
+    """
+    factors, ratios = [], []
+    for rank in (1, 2, 3, 4):
+        work = linear(Ball(4, 0.5))
+        curved = replace(work.constants, smoothness=lambda p: 2.0, hessian_rank=rank)
+        plan = ApproximateObjectivePerturbation(lambda_=0.4).schedule(
+            replace(problem(work, 0.9), constants=curved), 100
+        )
+        law, record = plan.releases[0].law, np.diag(2.0 * (np.arange(4) < rank))
+        assert isinstance(law, PerturbedObjective)
+        others = 2 * 0.4 * 100 * np.eye(4)
+        factors.append(math.exp(law.jacobian))
+        ratios.append(float(np.linalg.det(others + record) / np.linalg.det(others)))
+    return factors, ratios
 
 
 class Cautious(QuadraticMean):
@@ -62,6 +85,30 @@ def cautious(domain: Domain) -> Cautious:
     return Cautious(*signs_on(domain, 0.1, 0.5), domain, 0.5, 0.25)
 
 
+def optimised(context: Context, trials: int, gap: float) -> Iterator[Task]:
+    """Tilted mean estimation in four dimensions, with steps that are long and short, and ridges of which some curve the
+    objective as much as the losses do: the certificate is close there.
+    """
+    works = (quadratic(Ball(4, 0.5), 0.25), quadratic(L1Ball(4, 0.5), 0.25), cautious(Ball(4, 0.5)))
+    for work, weight in itertools.product(works, (0.2, 2.0)):
+        sample = work.draw(context.rng(), trials, 30, means_only=True)
+        tilt = context.rng("tilt").normal(size=(trials, 4))
+        yield Task(workload=work, sample=sample, weight=weight, centre=np.zeros((1, 4)), linear=tilt, gap=gap)
+
+
+def next_to_the_end(gap: float) -> Task:
+    """Of an interval, whose end is the minimum: the second step ends so close to it that the third one, cut short,
+    certifies the end and not the point before it, which is worse by more than the gap.
+    """
+    work, weight = cautious(Interval(-0.5, 0.5)), 0.2
+    curvature, eta = 1 + weight, 1 / (work.constants.smoothness(2.0) + weight)
+    missing = 0.9 * eta * math.sqrt(2 * weight * gap)
+    slope = (0.5 - missing) * curvature / (1 - (1 - eta * curvature) ** 2)
+    zero = Fixed(np.zeros((1, 1, 1))).read()
+    tilt = np.full((1, 1), -slope)
+    return Task(workload=work, sample=zero, weight=weight, centre=np.zeros((1, 1)), linear=tilt, gap=gap)
+
+
 def distant(domain: Domain, inradius: float) -> QuadraticMean:
     """The same with a mean nine tenths of the way to an axis or a corner: there the start breaks the bounds."""
     axis, corner = np.eye(domain.d)[0], np.ones(domain.d)
@@ -71,13 +118,47 @@ def distant(domain: Domain, inradius: float) -> QuadraticMean:
     return QuadraticMean(size, 0.9 * size * along, domain, 0.5, inradius**2)
 
 
+def around_theorem_1(steep: float) -> tuple[list[Plan], Callable[[], float]]:
+    """Algorithm 1 on both sides of the hypotheses of Theorem 1, and of the n of Theorem 2, for losses that are so
+    smooth; and the share of epsilon/2 that its Jacobian costs at the edge of lambda.
+    """
+    work, size, r, just = quadratic(Ball(3, 0.7), 0.7), 4000, 3, 1e-6
+    constants = replace(work.constants, smoothness=lambda p: steep, hessian_rank=3)
+    at = {"n": size, "H": steep, "L": constants.lipschitz(2.0), "D": 1.4, "r": r, "epsilon": 0.5, "delta": DELTA}
+    edge = {name: float(value) for name, value in limits("lp_spaces/thm-1", at).items()}
+    least = math.ceil(float(limits("lp_spaces/thm-2", {**at, "d": 3})["n"]))
+
+    def setting(epsilon: float = 0.5, delta: float = DELTA) -> Problem:
+        return replace(problem(work, epsilon, delta), constants=constants)
+
+    def of(weight: float | None) -> ApproximateObjectivePerturbation:
+        return ApproximateObjectivePerturbation(lambda_=weight, alpha=0.0)
+
+    def spent() -> float:
+        plan = of(edge["lambda"] * (1 + 1e-9)).schedule(setting(), size)
+        return float(plan.releases[0].law.jacobian / (0.5 / 2))  # type: ignore[attr-defined]
+
+    plans: list[Plan] = [
+        ("lambda inside", of(edge["lambda"] * (1 + just)), setting(), size, True),
+        ("lambda outside", of(edge["lambda"] * (1 - just)), setting(), size, False),
+        ("the lambda of Theorem 2 inside", of(None), setting(), least, True),
+        ("the lambda of Theorem 2 outside", of(None), setting(), least - 1, False),
+        ("epsilon inside", of(9.0), setting(edge["epsilon"] * (1 - 1e-9)), size, True),
+        ("epsilon outside", of(9.0), setting(edge["epsilon"]), size, False),
+        ("delta inside", of(9.0), setting(0.5, edge["delta"] * (1 - 1e-9)), size, True),
+    ]
+    return plans, spent
+
+
 INRADIUS = {"l2 ball": lambda d: 0.5, "l1 ball": lambda d: 0.5 / math.sqrt(d), "cube": lambda d: 0.5 / math.sqrt(d)}
 
 
-def replayed(case: Case, data: Array, neighbour: Array, because: str) -> Verdict:
-    """One closed-form pair by replay, next to a certificate of 1."""
+def replayed(case: Case, data: Array, neighbour: Array, because: str, *, attained: bool = False) -> Verdict:
+    """One closed-form pair by replay, next to a certificate of 1, which it may have to attain."""
     seen = case.replay(data, neighbour, 8)
-    search = Search()
+    search, most = Search(), max(float(ratios.max()) for ratios in seen.ratios().values())
+    if attained and not most > 1 - 1e-6:
+        return differs(f"the pair moves {most:.6g} of a claimed sensitivity, not all of it")
     for name, ratios in seen.ratios().items():
         top = np.array([float(ratios.max())])
         search.offer(data, neighbour, {name: top}, "given")
@@ -241,6 +322,9 @@ def perturbation(
     rounding = 16 * np.finfo(float).eps * (1 + np.abs(objective(best)).max())
     if gap.max() > alpha * (1 + 1e-6) + rounding or gap.min() < -rounding:
         return differs(f"the optimiser is off by {gap.max():.6g}, alpha = {alpha:.6g}", "exact")
+    spread = float(scipy.stats.chi2(G.size).cdf((G**2).sum() / first))
+    if len(np.unique(G)) < G.size or min(spread, 1 - spread) < context.failure_probability / 2:
+        return differs(f"G is drawn twice, or not with the variance {first:.6g}: |G|^2 is at its quantile {spread:.2g}")
     scales = [row.sigma_1**2, row.sigma_2**2, row.lambda_ + 1, row.alpha]
     return combine(
         [
@@ -320,10 +404,10 @@ def steep(d: int, p: float = 1.5) -> HeavyCoordinates:
     return HeavyCoordinates(np.full(d, 0.9 * d ** (-1 / p)), radius=1.0, s=p, smoothness=0.5)
 
 
-def far_pair(size: int, dimension: int) -> tuple[Array, Array]:
-    """Equal records, one moved from far right to far left: gradients +e_1 and -e_1."""
+def far_pair(size: int, dimension: int, direction: Array | None = None) -> tuple[Array, Array]:
+    """Equal records, one moved from far right to far left: gradients plus and minus the direction, by default e_1."""
     data = np.zeros((1, size, dimension + 1))
-    data[..., 0] = 1.0
+    data[..., :-1] = np.eye(dimension)[0] if direction is None else direction
     data[0, 0, -1] = -1e6
     neighbour = data.copy()
     neighbour[0, 0, -1] = 1e6

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -17,17 +16,17 @@ from dpcheck.algorithms.lp_spaces.optimizer import ProjectedGradient
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import bound_of, explicit_of, order_of, stated, unassumed
-from dpcheck.geometry import Ball, L1Ball
+from dpcheck.geometry import Ball
 from dpcheck.harness import accuracy, domain, risk, runtime, sensitivity, stability
 from dpcheck.harness.data_free import told_apart
-from dpcheck.harness.plans import Plan, planned_within
+from dpcheck.harness.plans import planned_within
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.scaling import Instance, powers, scaling, unmeasured
 from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.sensitivity import Certificate
 from dpcheck.harness.symbolic import agree, proved
-from dpcheck.interfaces import Array, Problem, Sample
+from dpcheck.interfaces import Array, Sample
 from dpcheck.solvers import Pushed, Task, value
 from dpcheck.symbols import BY_NAME, L, alpha, epsilon, n
 from dpcheck.verdicts import Outcome, Verdict, differs, undecided
@@ -49,7 +48,6 @@ from .cases import (
     interval,
     largest,
     leaning,
-    limits,
     linear,
     log_over,
     on_the_cone,
@@ -60,11 +58,14 @@ from .edges import at_their_caps
 from .lemmas import (
     OF_PERTURBATIONS,
     UNSEEN,
+    around_theorem_1,
     audited,
     bump_excess,
-    cautious,
     distant,
+    jacobians,
+    next_to_the_end,
     of_some_rank,
+    optimised,
     perturbation,
     quadratic,
     replayed,
@@ -112,35 +113,12 @@ def planned_where_the_theorems_apply(context: Context, *, H: float) -> Verdict:
     """Algorithm 1 is planned where the hypotheses of Theorem 1 hold, and refused just outside of each: lambda, epsilon,
     delta and, with the lambda of Theorem 2, n. At the edge its Jacobian costs between 9/10 of epsilon/2 and all of it.
     """
-    work, size, r = quadratic(Ball(3, 0.7), 0.7), 4000, 3
-    steep = replace(work.constants, smoothness=lambda p: H, hessian_rank=3)
-    at = {"n": size, "H": H, "L": steep.lipschitz(2.0), "D": 1.4, "r": r, "epsilon": 0.5, "delta": DELTA}
-    edge = {name: float(value) for name, value in limits("lp_spaces/thm-1", at).items()}
-    least = math.ceil(float(limits("lp_spaces/thm-2", {**at, "d": 3})["n"]))
-
-    def setting(epsilon: float = 0.5, delta: float = DELTA) -> Problem:
-        return replace(problem(work, epsilon, delta), constants=steep)
-
-    def of(weight: float | None) -> ApproximateObjectivePerturbation:
-        return ApproximateObjectivePerturbation(lambda_=weight, alpha=0.0)
-
-    just = 1e-6
-    plans: list[Plan] = [
-        ("lambda inside", of(edge["lambda"] * (1 + just)), setting(), size, True),
-        ("lambda outside", of(edge["lambda"] * (1 - just)), setting(), size, False),
-        ("the lambda of Theorem 2 inside", of(None), setting(), least, True),
-        ("the lambda of Theorem 2 outside", of(None), setting(), least - 1, False),
-        ("epsilon inside", of(9.0), setting(edge["epsilon"] * (1 - 1e-9)), size, True),
-        ("epsilon outside", of(9.0), setting(edge["epsilon"]), size, False),
-        ("delta inside", of(9.0), setting(0.5, edge["delta"] * (1 - 1e-9)), size, True),
-    ]
+    plans, spent = around_theorem_1(H)
     verdict = planned_within(lambda: (plans, ()))
     if verdict.outcome is not Outcome.HOLDS:
         return verdict
-    plan = of(edge["lambda"] * (1 + 1e-9)).schedule(setting(), size)
-    spent = plan.releases[0].law.jacobian / (0.5 / 2)  # type: ignore[attr-defined]
-    said = f"planned inside and refused outside of {len(plans)} edges; the Jacobian costs {spent:.6g} of epsilon/2"
-    return judged(abs(0.95 - spent), "<=", 0.05, said, "exact", numbers={"share": spent})
+    said = f"planned inside and refused outside of {len(plans)} edges; the Jacobian costs {spent():.6g} of epsilon/2"
+    return judged(abs(0.95 - spent()), "<=", 0.05, said, "exact", numbers={"share": spent()})
 
 
 @check("lp_spaces/alg-1", kind="accuracy", also=("lp_spaces/alg-2",), grid={"rule": ("paper", "fixed")})
@@ -161,7 +139,10 @@ def law_of_the_perturbed_minimiser(context: Context) -> Verdict:
     unbounded = (law.pure(s), law.zcdp(s)) == (math.inf, math.inf)
     if not unbounded or not np.array_equal(law.sample(core, context.rng()), core):
         return differs("a movement has no pure epsilon and no rho, and the noise is in the core already", "exact")
-    return agree([*told, law.noise], wanted, "divergences of the perturbed minimiser")
+    factors, ratios = jacobians()
+    return agree(
+        [*told, law.noise, *factors], [*wanted, *ratios], "divergences of the perturbed minimiser, and factors"
+    )
 
 
 @check("lp_spaces/alg-1", kind="sensitivity")
@@ -185,7 +166,7 @@ def exact_minimiser_moves_as_claimed(context: Context) -> Verdict:
     data = np.ones((1, 20, 1))
     other = np.concatenate([-data[:, :1], data[:, 1:]], axis=1)
     case = Case(ExactObjectivePerturbation(lambda_=0.05), interval(), problem(interval(), 0.5))
-    return replayed(case, data, other, "curvature 2 lambda, gradients apart by 2L/n")
+    return replayed(case, data, other, "curvature 2 lambda, gradients apart by 2L/n", attained=True)
 
 
 @check("lp_spaces/proc-optimizer", kind="sensitivity", also=("lp_spaces/alg-1@derived",))
@@ -246,15 +227,12 @@ def gradients_of_the_optimiser(context: Context, *, alpha: float) -> Verdict:
 @check("lp_spaces/proc-optimizer", kind="accuracy", grid={"gap": (1e-3, 1e-6)}, expect="consistent")
 def certificate_is_sure(context: Context, *, gap: float) -> Verdict:
     """The certified gap lies above the true one in every trial, and below alpha."""
-    left, right = [], []
-    for work in (quadratic(Ball(4, 0.5), 0.25), quadratic(L1Ball(4, 0.5), 0.25), cautious(Ball(4, 0.5))):
-        sample = work.draw(context.rng(), context.scale(200, 2000), 30, means_only=True)
-        tilt = context.rng("tilt").normal(size=(len(sample.values), 4))
-        task = Task(workload=work, sample=sample, weight=0.2, centre=np.zeros((1, 4)), linear=tilt, gap=gap)
-        solution = ProjectedGradient()(task)
+    left, right, trials = [], [], context.scale(200, 2000)
+    for task in (*optimised(context, trials, gap), next_to_the_end(gap)):
+        solution = ProjectedGradient(limit=10_000)(task)
         left.append(value(task, solution.point) - value(task, exact_minimiser(task)))
         # Values of order 1 are subtracted: 8 units of rounding.
-        right.append(np.full(len(sample.values), min(solution.gap, gap) + 8 * np.finfo(float).eps))
+        right.append(np.full(len(solution.point), min(solution.gap, gap) + 8 * np.finfo(float).eps))
     return accuracy.never_violated(np.concatenate(left), np.concatenate(right), statement="gap <= certificate <= alpha")
 
 
@@ -421,10 +399,8 @@ def risk_of_a_reluctant_optimiser(context: Context, *, n: int) -> Verdict:
     work = distant(Ball(2, 0.5), 0.5)
     algorithm = ApproximateObjectivePerturbation(alpha_rule="fixed", optimizer=Pushed())
     setting = problem(work, 0.9)
-    bound, limit = (
-        bound_of("lp_spaces/thm-2@derived", algorithm, setting, n),
-        (0.5 + float(np.linalg.norm(work.mean))) ** 2 / 2,
-    )
+    bound = bound_of("lp_spaces/thm-2@derived", algorithm, setting, n)
+    limit = (0.5 + float(np.linalg.norm(work.mean))) ** 2 / 2
     if bound >= limit:
         return undecided(f"the bound {bound:.4g} is above the largest risk {limit:.4g} at n = {n}", "exact")
     values = risk.excess_risks(algorithm, work, setting, n, context.scale(150, 300), context.seed, context.name, n)
@@ -494,10 +470,8 @@ def baseline_risk(context: Context, *, n: int) -> Verdict:
     # unbound: judged by the bound of lp_spaces/thm-2@derived, with regulariser and stability
     work = linear(body("l1 ball", 100))
     algorithm, setting = ExactObjectivePerturbation(), problem(work, 0.9)
-    limit, bound = (
-        2 * float(work.domain.support(np.asarray(work.mean))),
-        bound_of("lp_spaces/thm-2@derived", algorithm, setting, n),
-    )
+    limit = 2 * float(work.domain.support(np.asarray(work.mean)))
+    bound = bound_of("lp_spaces/thm-2@derived", algorithm, setting, n)
     trials = enough(context, limit, bound, 100)
     values = risk.excess_risks(algorithm, work, setting, n, trials, context.seed, context.name, n, gradients=FREE)
     verdict = risk.expectation(values, bound, context.failure_probability, limit=limit, x=n)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from dpcheck.geometry import Ball, Interval
 from dpcheck.harness import accuracy, risk, runtime, sensitivity, stability
 from dpcheck.harness.data_free import told_apart
 from dpcheck.harness.lower_bound import verdict as lower_bound_verdict
+from dpcheck.harness.plans import answered, wrongly_answered
 from dpcheck.harness.replay import Case
 from dpcheck.harness.scaling import Axis, Family, Instance, geometric, powers, scaling
 from dpcheck.harness.search import BoxRecords
@@ -47,6 +49,7 @@ from .cases import (
     every_bump,
     largest,
     leaning,
+    linear,
     problem,
     refuted_as_stated,
     told,
@@ -121,14 +124,17 @@ THEOREMS = ("thm-2@corrected", "thm-3", "thm-4", "thm-6", "thm-7", "thm-8", "thm
 
 @check("lp_spaces/thm-3", kind="transcription", also=tuple(f"lp_spaces/{each}" for each in THEOREMS if each != "thm-3"))
 def budgets_of_the_theorems(context: Context) -> Verdict:
-    """The algorithm of each theorem takes the budgets that its hypotheses allow, and refuses all others."""
-    edges, wanted = [], []
+    """The algorithm of each theorem takes the budgets that its hypotheses allow; the largest epsilon, say, is none."""
+    edges, wanted, planned = [], [], []
     for theorem in THEOREMS:
         about = claim(f"lp_spaces/{theorem}")
-        taken = algorithms()[about.about[0]].budgets
-        edges += [taken.largest_epsilon, taken.delta_below]
-        wanted += [float(largest(about.label, epsilon, 10**6)), float(largest(about.label, delta, 10**6))]
-    return agree(edges, wanted, "edges of epsilon and delta")
+        of = algorithms()[about.about[0]]
+        most = float(largest(about.label, epsilon, 10**6))
+        edges += [of.budgets.largest_epsilon, of.budgets.delta_below]
+        wanted += [most, float(largest(about.label, delta, 10**6))]
+        planned.append((theorem, partial(of().schedule, problem(linear(Ball(2, 0.5)), most), 1000), False))
+    sides = agree(edges, wanted, "edges of epsilon and delta")
+    return combine([sides, answered(wrongly_answered(planned), f"{len(planned)} plans at the edge are refused")])
 
 
 @check("lp_spaces/thm-3@normalised", kind="privacy", grid={"R": ("1/2", "7/10")})

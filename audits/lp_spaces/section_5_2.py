@@ -259,7 +259,7 @@ def lines_of_algorithm_4(context: Context, *, p: float, level: float) -> Verdict
     return truncated_lines(context, p, level, "paper", shuffled_case(16, level, p, "paper"))
 
 
-@check("lp_spaces/alg-4@corrected", kind="accuracy", grid={"p": (1.5, 1.8), "level": (0.2, 3.0)})
+@check("lp_spaces/alg-4@corrected", kind="accuracy", grid={"p": (1.2, 1.8), "level": (0.2, 3.0)})
 def truncated_lines_with_the_dual_exponent(context: Context, *, p: float, level: float) -> Verdict:
     """The same with the exponent (kappa + 1)/kappa and the kappa of Definition 3."""
     # unbound: the lines at the schedule's own numbers, which the settings compare with the claims

@@ -51,15 +51,20 @@ class Lines:
         work: its gradients, and the projection.
         entries, coins: of the run, those that no line has read yet.
         asked: what was released, and what the lines would release.
+        missing: whether the lines ask for more than the run has.
     """
 
     work: Any
     entries: Iterator[Entry]
     coins: Iterator[Array]
     asked: list[tuple[Array, Array]] = field(default_factory=list)
+    missing: bool = False
 
     def answer(self, core: Array) -> Array:
-        entry = next(self.entries)
+        entry = next(self.entries, None)
+        if entry is None:
+            self.missing = True
+            return core
         self.asked.append((entry.core, core))
         return entry.output
 
@@ -69,7 +74,10 @@ class Lines:
 
     def drawn(self, records: Array) -> Array:
         """The records that the next coins name, in their order."""
-        chosen = next(self.coins)
+        chosen = next(self.coins, None)
+        if chosen is None:
+            self.missing = True
+            return records
         return np.stack([each[places] for each, places in zip(records, chosen, strict=True)])
 
 
@@ -98,6 +106,8 @@ class Told:
 
     def judged(self, wanted: Array) -> Verdict:
         """Whether everything that was released, and the output, is what the lines ask for and return."""
+        if self.lines.missing:
+            return differs("the run releases less, or tosses fewer coins, than the printed lines")
         if [*self.lines.entries, *self.lines.coins]:
             return differs("the run releases more, or tosses more coins, than the printed lines")
         pairs = [*self.lines.asked, (self.returned, wanted)]

@@ -38,13 +38,18 @@ class Heir(Plan):
 
     def size(self, n, more=30):
         return self.c + n, self.own * more
+
+
+@dataclass(frozen=True)
+class Bare(Plan):
+    c: float = 13.0
 """
 BESIDE = """
 def shared():
     from constants_of_a_test import SHARE
     return SHARE
 """
-NUMBERS = {"3", "0.5", "8.0", "2", "100.0", "4.0", "7.0", "5.0", "11.0", "20", "400", "9.0", "30"}
+NUMBERS = {"3", "0.5", "8.0", "2", "100.0", "4.0", "7.0", "5.0", "11.0", "20", "400", "9.0", "30", "13.0"}
 
 
 @pytest.fixture
@@ -61,7 +66,7 @@ def answers(module, mutation=None):
     beside = importlib.import_module("beside_it")
     if mutation is not None:
         mutation.apply()
-    plans = module.Plan(), module.Plan().read("literal"), module.Heir(), module.Heir(c=1.0)
+    plans = module.Plan(), module.Plan().read("literal"), module.Heir(), module.Heir(c=1.0), module.Bare()
     return [*(each for plan in plans for n in (1, 1000) for each in plan.size(n)), beside.shared()]
 
 
@@ -86,6 +91,7 @@ def test_only_what_reads_a_constant_may_notice_it(module):
     assert at["SHARE"] == ["beside", "class Plan:"]
     assert at["TWICE"] == at["ABOVE"] == at["PRINTED"] == at["Plan"] == at["Plan.size"] == ["class Plan:"]
     assert at["Heir"] == ["class Heir(Plan):"]
+    assert at["Bare"] == ["class Bare(Plan):", "class Plan:"], "all of its code is inherited"
 
 
 def test_formulas_are_mutated_where_they_are_claimed(tmp_path, monkeypatch):

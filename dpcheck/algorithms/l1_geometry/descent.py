@@ -142,7 +142,10 @@ class NoisyMirrorDescent(Algorithm[Descent]):
     label = "l1_geometry/alg-1"
     budgets = BUDGETS
     claimed_by: ClassVar[tuple[str, ...]] = ("l1_geometry/thm-3",)
-    readings: ClassVar = {"dialled": {"c_sigma": 4.0}, "strongly-convex": {"weight": 1.0}}
+    readings: ClassVar = {
+        "dialled": {"c_sigma": 4.0},
+        "strongly-convex": {"weight": 1.0},  # the same: lambda is given, no statement names one
+    }
 
     def __post_init__(self) -> None:
         check_noise(self.c_sigma)

@@ -37,8 +37,8 @@ class MultiPassMirrorDescent(Algorithm[ShuffledPass]):
         returned: "average" of the iterates 1..Rn as printed, or the "last" one, of which Lemma A.2 speaks.
     """
 
-    eta: float = 0.1
-    passes: int = 1
+    eta: float = 0.1  # the same: given, no statement names one
+    passes: int = 1  # the same: given, no statement names a number
     returned: str = "average"
 
     label = "l1_geometry/alg-4"

@@ -56,7 +56,6 @@ class FullBatchMirrorDescent(Algorithm[FullDescent]):
     Attributes:
         p: exponent of the norm, 1 < p < 2.
         steps: T; None for the horizon rule.
-        constant: hidden constant of T.
         horizon: "paper" is (n eps kappa/sqrt(d log(1/delta)))^(2/5); "balanced" has sqrt kappa, "best" the T that the
             derived bound suggests, kappa^(1/4) (n eps/sqrt(d log(1/delta)))^(1/2).
         exponent: of the mirror map; the printed one exceeds 2 for p > 3/2, where Phi is not strongly convex.
@@ -67,7 +66,6 @@ class FullBatchMirrorDescent(Algorithm[FullDescent]):
 
     p: float = 1.5
     steps: int | None = None
-    constant: float = 1.0
     horizon: Literal["paper", "balanced", "best"] = "paper"
     exponent: ExponentRule = "paper"
     kappa_rule: KappaRule = "paper"
@@ -97,7 +95,7 @@ class FullBatchMirrorDescent(Algorithm[FullDescent]):
         }
         if self.horizon not in rules:
             raise InvalidInput(f"horizon must be one of {', '.join(rules)}, got {self.horizon!r}")
-        return float(self.constant * rules[self.horizon])
+        return float(rules[self.horizon])
 
     def schedule(self, problem: Problem, n: int) -> Schedule[FullDescent]:
         check_p(self.p, self.label)

@@ -48,7 +48,7 @@ def lower_instance(body: Body, d: int, n: int, rng: Rng) -> HardInstance:
         side = 1 / (2 * math.sqrt(d))
         return HardInstance(Box(-side, side, d), signs * side, chances, side)
     if body == "cross-polytope":
-        k = max(1, math.ceil(math.log(d)))
+        k = math.ceil(math.log(d))
         place = rng.integers(k, size=n)
         records = np.zeros((n, d))
         records[np.arange(n), place] = signs[np.arange(n), place] / 2

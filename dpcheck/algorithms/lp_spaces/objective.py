@@ -73,11 +73,11 @@ class PerturbedObjective:
             "the outputs, or integrate the density of a given pair"
         )
 
-    def pure(self, sensitivity: float, count: int = 1) -> float:
+    def pure(self, sensitivity: float, count: int = 1) -> float:  # the same: 0 or inf, however often
         """inf, unless nothing moves."""
         return 0.0 if sensitivity == 0 else math.inf
 
-    def zcdp(self, sensitivity: float, count: int = 1) -> float:
+    def zcdp(self, sensitivity: float, count: int = 1) -> float:  # the same: 0 or inf, however often
         """inf: a bounded factor is no concentrated privacy of a finite rho at every order."""
         return 0.0 if sensitivity == 0 else math.inf
 
@@ -103,7 +103,6 @@ class Perturbation:
         alpha: accuracy that the optimiser must reach surely; 0 for an exact one.
         rank: r of the privacy condition.
         curvature: Euclidean strong convexity of the objective.
-        modulus: of the losses in the norm of the domain, 0 where none is asked for.
     """
 
     records: int
@@ -113,7 +112,13 @@ class Perturbation:
     alpha: float
     rank: int
     curvature: float
-    modulus: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class PerturbationOfStrong(Perturbation):
+    """The same for losses of that modulus of strong convexity in the norm of the domain."""
+
+    modulus: float
 
 
 @dataclass(frozen=True)
@@ -346,7 +351,7 @@ class StronglyConvexObjectivePerturbation(PerturbedMinimiser):
         log = math.log(1 / delta)
         second = L**4 * D**6 * epsilon**2 / (modulus**3 * n**4 * omega**2 * log)
         alpha = 0.0 if self.exact else min(1.0, L**2 * D**2 / (modulus * n**2), second)
-        row = Perturbation(
+        row = PerturbationOfStrong(
             records=n,
             lambda_=lambda_,
             sigma_1=self.noise_dial * noise_deviation(L, epsilon, delta),

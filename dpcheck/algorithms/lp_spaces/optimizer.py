@@ -31,7 +31,7 @@ class ProjectedGradient:
         limit: steps after which it raises; it never returns a point without its certificate.
     """
 
-    limit: int = 100_000
+    limit: int = 100_000  # the same: where it gives up; no answer depends on it
 
     def __call__(self, objective: Objective) -> Solution:
         work, weight = objective.workload, objective.weight
@@ -43,7 +43,7 @@ class ProjectedGradient:
                 f"{smoothness!r}, weight {weight!r}, gap {target!r}"
             )
         eta = 1 / (smoothness + weight)
-        w = work.project(np.zeros((trials_of(objective), work.constants.d)))
+        w = work.project(np.zeros((trials_of(objective), work.constants.d)))  # the same: every step projects
         for _ in range(self.limit):
             moved = work.project(w - eta * subgradient(objective, w))
             gap = mapping_gap((w - moved) / eta, weight)

@@ -37,7 +37,7 @@ class HalvingPhasedSGD(Algorithm[Pass]):
         noise_dial: multiplies the noise; anything but 1 is not private.
     """
 
-    scale: float = 1.0
+    scale: float = 1.0  # the same: c is given, no statement names one
     noise_dial: float = 1.0
 
     label = "lp_spaces/proc-phased-sgd"

@@ -137,7 +137,7 @@ class TruncatedMirrorDescent(Algorithm[Truncation]):
             claimed=ApproxDP(epsilon, delta) if private else None,
         )
 
-    _independent: ClassVar[bool] = True
+    _independent: ClassVar[bool] = True  # the same: of memory alone
 
     def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
         """Symbols of the settings: smoothness and diameter in the norm, and the kappa that calibrates the noise."""
@@ -206,7 +206,7 @@ class ShuffledMirrorDescent(TruncatedMirrorDescent):
         "corrected": {"exponent": "corrected", "kappa_rule": "safe"},
         "dialled": {"noise_dial": 0.01},
     }
-    _independent: ClassVar[bool] = False
+    _independent: ClassVar[bool] = False  # the same: of memory alone
 
     def parameters(self, problem: Problem, n: int) -> tuple[float, float]:
         epsilon, delta = self.privacy_budget(problem)

@@ -113,8 +113,7 @@ def _paired(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]
 def _reading(constant: GivenValue, path: Path, package: Mapping[Path, ast.Module]) -> Iterator[Lines]:
     """Places of which a check must run a line to notice a change: of the owner, else of whatever reads the name."""
     if constant.owner:
-        owner = constant.owner.partition(".")[0]
-        yield from ((str(path), *_span(each)) for each in package[path].body if getattr(each, "name", "") == owner)
+        yield from _run_by(constant.owner.partition(".")[0], {path: package[path]}, package)
         return
     names = _derived(package[path], constant.name)
     for file, tree in package.items():
@@ -122,6 +121,16 @@ def _reading(constant: GivenValue, path: Path, package: Mapping[Path, ast.Module
         for each in tree.body:
             if isinstance(each, ast.FunctionDef | ast.ClassDef) and here & _names(each):
                 yield str(file), *_span(each)
+
+
+def _run_by(owner: str, where: Mapping[Path, ast.Module], package: Mapping[Path, ast.Module]) -> Iterator[Lines]:
+    """The class or function of that name; and, of a class without functions, what it inherits them from."""
+    for file, each in ((file, each) for file, tree in where.items() for each in tree.body):
+        if isinstance(each, ast.ClassDef | ast.FunctionDef) and each.name == owner:
+            yield str(file), *_span(each)
+            if isinstance(each, ast.ClassDef) and not any(isinstance(part, ast.FunctionDef) for part in each.body):
+                for base in (name.id for name in each.bases if isinstance(name, ast.Name)):
+                    yield from _run_by(base, package, package)
 
 
 def _derived(tree: ast.Module, name: str) -> set[str]:
