@@ -36,7 +36,7 @@ class LocalisedCall(Epoch):
     step: float
 
 
-ROUNDING = 1e-9
+ROUNDING = 1e-9  # the same: whole numbers are met to rounding, and others missed by far
 """Of a number of calls that may be whole."""
 
 
@@ -78,16 +78,16 @@ class Calls(Algorithm[LocalisedCall]):
         radius: R_0; None for the diameter of the domain.
     """
 
-    p: float = 1.0
-    k: float = 2.0
+    p: float = LocalisedClipped.p
+    k: float = LocalisedClipped.k
     first_exponent: Literal["printed", "corrected"] = "printed"
     step_caps: Literal["printed", "corrected"] = "printed"
-    project: bool = False
+    project: bool = LocalisedClipped.project
     noise: Literal["output", "steps", "trivial"] = "output"
     weights: Literal["printed", "geometric"] = "printed"
     lipschitz: Literal["checked", "ignored"] = "checked"
     radius: float | None = None
-    noise_dial: float = 1.0
+    noise_dial: float = LocalisedClipped.noise_dial
     solver: Literal["descent", "limit"] = "descent"
     largest_epsilon: Literal["printed", "proved"] = "printed"
 

@@ -31,10 +31,10 @@ from dpcheck.privacy import ApproxDP
 from dpcheck.running import Run
 
 BUDGETS = BudgetRange(delta_below=1.0)
-MOST_STEPS = 10**8
-NEAR_LIMITS = 1e-3
+MOST_STEPS = 100_000_000  # the same: a run of half as many takes hours
+NEAR_LIMITS = 1e-3  # the same: doubled, it is what is promised
 """Of the claimed movement, halved: how far from where its steps lead a phase may be taken."""
-ROUNDED = 1 + 1e-9
+ROUNDED = 1.000000001
 """Of what is compared with a condition that it may fulfil with equality."""
 
 
@@ -349,8 +349,6 @@ class LocalisedClipped(Algorithm[Phase]):
 
 
 @procedure("tsybakov/proc-lnc-gm-fixed")
-def corrected(
-    p: float = 1.0, k: float = 2.0, noise: Literal["output", "steps", "trivial", "smallest"] = "output"
-) -> LocalisedClipped:
+def corrected(**fields: Any) -> LocalisedClipped:
     """Algorithm 3 with exponent p in every phase, corrected step and projected outputs."""
-    return LocalisedClipped(p=p, k=k, first_exponent="corrected", step_caps="corrected", project=True, noise=noise)
+    return LocalisedClipped(**{**LocalisedClipped.readings["corrected"], **fields})
