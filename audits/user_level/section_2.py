@@ -437,7 +437,7 @@ def where_algorithm_1_beats_group_privacy(context: Context) -> Verdict:
 def theorem_2_1_is_certified(context: Context, *, epsilon: float) -> Verdict:
     """The same for the informal theorem, at the smallest feasible n of m = 20, d = 5."""
     told = plain(5, 20, epsilon, 1e-7)
-    n = smallest_users(lambda size: PhasedSGD().feasible(told, size))
+    n = smallest_users(lambda size: PhasedSGD().feasible(told, size), 1)
     assert n is not None
     return promised(PhasedSGD(), told, n)
 

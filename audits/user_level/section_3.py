@@ -162,7 +162,7 @@ def theorem_3_1_at_its_border(context: Context, *, epsilon: float, H: float) -> 
     the last phase has fewer.
     """
     told, algorithm = plain(10, 20, epsilon, 1e-8, smooth=H), PhasedERM()
-    n = smallest_users(lambda size: algorithm.feasible(told, size))
+    n = smallest_users(lambda size: algorithm.feasible(told, size), 1)
     assert n is not None
     at = {"m": 20.0, "d": 10.0, "epsilon": epsilon, "delta": 1e-8}
     (below, least), (before, last) = (
@@ -284,7 +284,7 @@ def account_of_sampled_phases(context: Context, *, size: str) -> Verdict:
 def sampled_phases_at_their_border(context: Context, *, epsilon: float) -> Verdict:
     """The smallest n at which every phase has the users that make its tests sure: the account keeps the promise."""
     told = plain(10, 20, epsilon, 1e-8)
-    n = smallest_users(lambda size: REPAIRED.feasible(told, size))
+    n = smallest_users(lambda size: REPAIRED.feasible(told, size), 1)
     assert n is not None
     verdict = judge_account(account(REPAIRED.schedule(told, n), n), told.privacy)
     return replace(verdict, reason=f"n = {n:,}: {verdict.reason}", numbers={**verdict.numbers, "n": n})
