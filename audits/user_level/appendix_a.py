@@ -424,20 +424,22 @@ def threshold_test_over_all_patterns(context: Context, *, level: float, epsilon:
     return replace(verdict, numbers={**verdict.numbers, "worst of these patterns": worst})
 
 
-@check("user_level/alg-4", kind="accuracy", grid={"where": ("above", "below")})
-def answers_of_the_threshold_test(context: Context, *, where: str) -> Verdict:
-    """Runs of Algorithm 4, queries alpha above or below the level: all answers right with probability 1 - gamma."""
+@check("user_level/alg-4", kind="accuracy", grid={"above": ("all", "none", "the last")})
+def answers_of_the_threshold_test(context: Context, *, above: str) -> Verdict:
+    """Runs of Algorithm 4, queries alpha above or below the level: with probability 1 - gamma it says 0 of all that
+    stand before the first above, 1 of that one, and nothing of the others.
+    """
     T, gamma, epsilon, trials = 5, 0.1, 1.0, context.scale(4000, 40_000)
     alpha = stated("user_level/lem-a9", T=T, gamma=gamma, epsilon=epsilon)
-    side = 1.0 if where == "above" else -1.0
-    algorithm = ThresholdTest(level=-side * alpha, count=T)
-    told = Problem.of(plain(1, 1), PureDP(epsilon))
-    run: Run[Any] = Run(algorithm.schedule(told, 3), trials, context.rng())
-    bits = algorithm.execute(run, linear(1, 1), Fixed(np.zeros((1, 3, T))), np.zeros((1, 1)))
-    answered = np.isfinite(bits)
-    right = np.where(answered, bits == (1.0 if side > 0 else 0.0), True).all(axis=1)
+    n = math.ceil(2 * alpha)
+    high = {"all": np.ones(T), "none": np.zeros(T), "the last": np.eye(T)[-1]}[above]
+    algorithm, told = ThresholdTest(level=alpha, count=T), Problem.of(plain(1, 1), PureDP(epsilon))
+    run: Run[Any] = Run(algorithm.schedule(told, n), trials, context.rng())
+    bits = algorithm.execute(run, linear(1, 1), Fixed(np.tile(high, (1, n, 1))), np.zeros((1, 1)))
+    wanted = np.where(np.cumsum(high) > 1, np.nan, high)
+    right = np.isclose(np.broadcast_to(bits, (trials, T)), wanted, equal_nan=True).all(axis=1)
     return accuracy.probability(
-        int(right.sum()), trials, 1 - gamma, context.failure_probability, event=f"all answers right, {where} the level"
+        int(right.sum()), trials, 1 - gamma, context.failure_probability, event=f"all answers right, {above} above"
     )
 
 
