@@ -36,7 +36,6 @@ from .cases import (
     PHASED_SIZES,
     REDUCED_1,
     SHAPES,
-    WORKLOADS,
     WRONG,
     V,
     X,
@@ -72,15 +71,13 @@ def risk_where_the_start_fails(context: Context) -> Verdict:
     return with_certified_noise(verdict, context, REDUCED_1, work, n)
 
 
-@check(
-    "user_level/thm-b1",
-    kind="risk",
-    grid={"loss": tuple(WORKLOADS), "n": by_size([512], [512, 4096])},
-    expect="undecided",
-)
-def risk_of_phased_sgd(context: Context, *, loss: str, n: int) -> Verdict:
-    """Mean excess risk at reduced noise against the recursion of Theorem B.1 at the same dials."""
-    return risk_verdict(context, REDUCED_1, WORKLOADS[loss](3, 8), n, context.scale(200, 600), loss)
+@check("user_level/thm-b1", kind="risk", grid={"n": by_size([4096], [4096, 16384])})
+def risk_of_phased_sgd(context: Context, *, n: int) -> Verdict:
+    """Mean excess risk at reduced noise against the recursion of Theorem B.1 at the same dials.
+
+    On signs of so large a mean that no output keeps the bound without data, which curved losses do not have.
+    """
+    return risk_verdict(context, REDUCED_1, linear(3, 8, -0.9), n, context.scale(200, 600), "signs")
 
 
 @scaling(
