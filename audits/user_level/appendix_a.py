@@ -29,7 +29,7 @@ from dpcheck.running import Fixed, Run
 from dpcheck.verdicts import Verdict, combine, differs, refuted
 
 from .cases import linear, plain
-from .lemmas import joint_convexity, place_by_place
+from .lemmas import joint_convexity, place_by_place, sampled_delta, tight_deviation
 
 settings_of_alg_4 = settings(
     "user_level/alg-4",
@@ -230,30 +230,6 @@ def advanced_composition_is_above_the_optimal_one(context: Context) -> Verdict:
         right.append(spent)
     covers = "the optimal composition dominates every (epsilon, delta)-DP sequence; for each point of the grid"
     return accuracy.never_violated(left, right, statement="exact delta <= T delta + delta'", covers=covers)
-
-
-def sampled_delta(weights: np.ndarray, deviation: float, budget: float) -> float:
-    """Hockey-stick divergence of the mixture over k of N(k, deviation^2) against N(0, deviation^2)."""
-    k = np.arange(len(weights))
-
-    def log_ratio(x: float) -> float:
-        return float(np.log(weights @ np.exp((2 * x * k - k**2) / (2 * deviation**2)))) - budget
-
-    # The mixture includes k = 0, so the ratio stays above its weight; it grows with x.
-    low, high = -40 * deviation, 40 * deviation
-    if log_ratio(low) > 0:
-        return -math.expm1(budget)
-    place = float(scipy.optimize.brentq(log_ratio, low, high, xtol=1e-12))
-    return float(weights @ scipy.stats.norm.sf((place - k) / deviation)) - math.exp(budget) * float(
-        scipy.stats.norm.sf(place / deviation)
-    )
-
-
-def tight_deviation(epsilon: float, delta: float) -> float:
-    """Gaussian noise that is exactly (epsilon, delta)-private at sensitivity 1."""
-    return float(
-        scipy.optimize.brentq(lambda s: gaussian_delta(1 / s, epsilon) - delta, 0.05, 200 / epsilon, xtol=1e-13)
-    )
 
 
 @check("user_level/lem-a8@derived", kind="privacy")
