@@ -12,8 +12,8 @@ import numpy as np
 from dpcheck.accounting.amplification import largest_local_epsilon, shuffle_limit
 from dpcheck.accounting.calibration import gaussian_sigma
 from dpcheck.algorithms.tsybakov.clipped import Restricted, clipped_gradient
-from dpcheck.algorithms.tsybakov.epochs import Epoch, equal_parts, whole_parts
-from dpcheck.algorithms.tsybakov.localised import BUDGETS
+from dpcheck.algorithms.tsybakov.epochs import Epoch, IteratedLocalised, equal_parts, whole_parts
+from dpcheck.algorithms.tsybakov.localised import BUDGETS, LocalisedClipped
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.interfaces import Algorithm, Array, Data, Problem, Read, Release, Sample, Sampling, Schedule, Workload
 from dpcheck.laws import Gaussian
@@ -97,7 +97,7 @@ class PermutedAccelerated(Algorithm[ClippedBatches]):
         noise_dial: multiplies the noise; less than 1 is not private.
     """
 
-    k: float = 2.0
+    k: float = LocalisedClipped.k
     calibration: Literal["plain", "shuffle", "best", "literal", "placed"] = "best"
     constant: float = 64.0
     weights: Literal["corrected", "printed"] = "corrected"
@@ -271,7 +271,7 @@ class IteratedAccelerated(Algorithm[Epoch]):
         k, calibration, weights, noise_dial: of Algorithm 6.
     """
 
-    theta_bar: float = 2.0
+    theta_bar: float = IteratedLocalised.theta_bar
     sizes: Literal["printed", "proof", "equal"] = "printed"
     shrink: bool = False
     k: float = PermutedAccelerated.k

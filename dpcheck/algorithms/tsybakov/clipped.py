@@ -155,7 +155,7 @@ class Restricted:
     def gradient(self, w: Array, z: Array) -> Array:
         return self.workload.gradient(w, z)
 
-    def draw(self, rng: Rng, trials: int, n: int, *, means_only: bool = False) -> Sample:
+    def draw(self, rng: Rng, trials: int, n: int, *, means_only: bool = False) -> Sample:  # the same: no run draws here
         return self.workload.draw(rng, trials, n, means_only=means_only)
 
     def excess_risk(self, w: Array) -> Array:

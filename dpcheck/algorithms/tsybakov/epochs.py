@@ -94,7 +94,10 @@ class Calls(Algorithm[LocalisedCall]):
     budgets = BUDGETS
     restricted: ClassVar[bool] = False
     claimed_by: ClassVar[tuple[str, ...]] = ()
-    readings: ClassVar = {name: fields for name, fields in LocalisedClipped.readings.items() if name != "trivial"}
+    readings: ClassVar = {
+        name: LocalisedClipped.readings[name]
+        for name in ("literal", "corrected", "private", "smallest", "every-loss", "dialled")
+    }
 
     @property
     def on_balls(self) -> bool:

@@ -82,7 +82,7 @@ class LocalisedClipped(Algorithm[Phase]):
         k: the moment of order 2k sets the clip levels.
         first_exponent: of the first weight: "printed" 2p, which empties the domain of phase 2, or "corrected" p.
         step_caps: "printed" or "corrected" step size.
-        project: outputs onto the domain, which is free.
+        project: outputs onto the domain, which is free; with noise on each step they are in it.
         noise: "output" as printed, private where clipped steps contract; "steps" on each clipped mean, private for
             every loss; "trivial" on the output at 2C/λ, private for every loss; "smallest" on the output at
             (1 + 1/n_i)C/(λ(1 − ηλ/2)), private for every convex loss.
@@ -116,10 +116,10 @@ class LocalisedClipped(Algorithm[Phase]):
     readings: ClassVar = {
         "literal": {},
         "corrected": {"first_exponent": "corrected", "step_caps": "corrected", "project": True},
-        "private": {"first_exponent": "corrected", "step_caps": "corrected", "project": True, "noise": "steps"},
+        "private": {"first_exponent": "corrected", "step_caps": "corrected", "noise": "steps"},
         "trivial": {"first_exponent": "corrected", "step_caps": "corrected", "project": True, "noise": "trivial"},
         "smallest": {"first_exponent": "corrected", "step_caps": "corrected", "project": True, "noise": "smallest"},
-        "every-loss": {"project": True, "noise": "steps", "weights": "geometric", "lipschitz": "ignored"},
+        "every-loss": {"noise": "steps", "weights": "geometric", "lipschitz": "ignored"},
         "dialled": {"first_exponent": "corrected", "step_caps": "corrected", "project": True, "noise_dial": 0.05},
     }
 
