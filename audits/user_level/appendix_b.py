@@ -66,18 +66,9 @@ def linear_time(context: Context, *, size: str) -> Verdict:
 @check("user_level/thm-b1", kind="risk", also=("user_level/alg-1", "user_level/thm-b1@summed"))
 def risk_where_the_start_fails(context: Context) -> Verdict:
     """Linear losses of a mean so large that no output without data keeps the recursion (reduced noise)."""
-    work, n = linear(3, 8, 0.98), 4096
+    work, n = linear(3, 8, -0.98), 4096
     verdict = risk_verdict(context, REDUCED_1, work, n, context.scale(200, 600), "linear, large mean")
     return with_certified_noise(verdict, context, REDUCED_1, work, n)
-
-
-@check("user_level/thm-b1", kind="risk", grid={"n": by_size([4096], [4096, 16384])})
-def risk_of_phased_sgd(context: Context, *, n: int) -> Verdict:
-    """Mean excess risk at reduced noise against the recursion of Theorem B.1 at the same dials.
-
-    On signs of so large a mean that no output keeps the bound without data, which curved losses do not have.
-    """
-    return risk_verdict(context, REDUCED_1, linear(3, 8, -0.9), n, context.scale(200, 600), "signs")
 
 
 @scaling(
