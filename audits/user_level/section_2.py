@@ -374,7 +374,7 @@ def lines_of_algorithm_1(context: Context, *, loss: str) -> Verdict:
     work = (linear if shuffled else quadratic)(2, 3)
     algorithm = PhasedSGD(
         eta=0.1, p=0.7, q=0.5, groups=20, phases=3, c_radius=0.025, c_noise=0.06, c_score=14.0,
-        project=shuffled, order="random" if shuffled else "fixed",
+        order="random" if shuffled else "fixed", **PhasedSGD.readings["corrected" if shuffled else "literal"],
     )  # fmt: skip
     users = three_kinds(context.rng("users"), 600, 300, 3, middle=0.5)
     devices = KEPT if shuffled else (*KEPT, EMPTY)
