@@ -13,14 +13,14 @@ from dpcheck.accounting import shuffle_epsilon, shuffle_limit
 from dpcheck.accounting.calibration import classical_noise, gaussian_sigma
 from dpcheck.algorithms.tsybakov import PermutedAccelerated
 from dpcheck.algorithms.tsybakov.accelerated import local_shuffled
-from dpcheck.algorithms.tsybakov.mechanisms import local_law
+from dpcheck.algorithms.tsybakov.mechanisms import local_law, local_randomiser
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import stated
 from dpcheck.geometry.norms import clip_norm
 from dpcheck.harness import accuracy, shuffling
 from dpcheck.harness.scaling import Instance, powers, scaling
-from dpcheck.harness.symbolic import proved
+from dpcheck.harness.symbolic import agree, proved
 from dpcheck.laws import Gaussian, PerRecord
 from dpcheck.privacy import ApproxDP
 from dpcheck.verdicts import Point, Verdict, consistent, differs, undecided
@@ -175,3 +175,13 @@ def local_randomiser_up_to_one_half(context: Context) -> Verdict:
     if not math.isclose(factor, math.sqrt(2), rel_tol=1e-12):
         return differs(f"epsilon/mu is {factor:.9g} sqrt(log(1/delta)), and not sqrt(2) of it")
     return throughout(classical_noise(math.sqrt(2), 0.5, 0.99), "epsilon_0 <= 1/2, delta_0 <= 0.99")
+
+
+@check("tsybakov/proc-ldp-gauss", kind="accuracy")
+def lines_of_the_local_randomiser(context: Context) -> Verdict:
+    """What it gives less the noise that it drew: a row that is short, and one as long as C in place of a longer one."""
+    level, rows = 1.5, context.rng("rows").standard_normal((200, 3))
+    given = local_randomiser(rows, level, 0.4, 1e-7, context.rng("noise"))
+    noise = local_law(level, 0.4, 1e-7).sample(np.zeros_like(rows), context.rng("noise"))
+    wanted = rows * np.minimum(1.0, level / np.linalg.norm(rows, axis=1, keepdims=True))
+    return agree((given - noise).ravel(), wanted.ravel(), "rows without their noise", tolerance=1e-9)

@@ -198,7 +198,7 @@ def atoms_have_their_mean(context: Context, *, k: int, d: int) -> Verdict:
             law = RationalLaw((tuple([side] * d), tuple([mpmath.mpf(0)] * d)), (p_, 1 - p_))
             length = mpmath.sqrt(mpmath.fsum(x**2 for x in law.mean()))
             wanted = stated("tsybakov/proc-lb4-data", p=float(p), k=k, r_k=R_K)
-            work = private_instance(np.ones(d), float(p), k=float(k), r_k=R_K, ball="corrected")
+            work = private_instance(np.ones(d), float(p), k=float(k), theta=2.0, r_k=R_K, ball="corrected")
             facts += [
                 Fact(f"|mean| at p_a = {p}", length, "=", wanted, tolerance=1e-12),
                 Fact(f"(E|x|^k)^(1/k) at p_a = {p}", law.moment(k) ** (mpmath.mpf(1) / k), "=", R_K / 2, 1e-40),
@@ -215,7 +215,7 @@ def products_have_their_length(context: Context, *, d: int) -> Verdict:
     """Length of every record and of the mean of Theorem 5's law."""
     facts = []
     for bias in (1.0, 0.3, 1e-4):
-        work = statistical_instance(np.ones(d), bias, r_k=R_K)
+        work = statistical_instance(np.ones(d), bias, theta=2.0, r_k=R_K)
         rows = work.rows(context.rng(bias), 1, 20)[0]
         spread, length = np.linalg.norm(rows, axis=1), stated("tsybakov/proc-lb5-data", r_k=R_K)
         facts += [

@@ -43,7 +43,7 @@ def suggested(n: int = 1, level: float = 0.25, rho: float = 0.25) -> object:
 
 def instance(chance: float = 0.25, k: float = 2.0) -> object:
     """A law of Theorem 4."""
-    return private_instance(np.ones(2), chance, k=k, ball="corrected")
+    return private_instance(np.ones(2), chance, k=k, theta=2.0, r_k=1.0, ball="corrected")
 
 
 def attempted(made: Callable[[], object]) -> str:
@@ -98,7 +98,7 @@ EDGES: Mapping[str, Mapping[str, Edge]] = {
         "constant": positive(lambda x: PermutedAccelerated(constant=x)),
         "noise_dial": positive(lambda x: PermutedAccelerated(noise_dial=x)),
     },
-    "tsybakov/proc-prox-exact": {"weight": positive(lambda x: regularised_minimiser(PLANE, DATA, ORIGIN, x))},
+    "tsybakov/proc-prox-exact": {"weight": positive(lambda x: regularised_minimiser(PLANE, DATA, ORIGIN, x, gap=1e-9))},
     "tsybakov/proc-gaussian": budget(lambda e, d: printed_gaussian(1.0, e, d)),
     "tsybakov/proc-ldp-gauss": budget(lambda e, d: local_law(1.0, e, d)),
     "tsybakov/proc-dpsgd": {

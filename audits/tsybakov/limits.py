@@ -188,7 +188,7 @@ def wrong_projections() -> list[str]:
         far = np.array([[0.0, 5.0], [0.0, 0.1], [-9.0, 0.0], [0.0, 0.0]]) * size
         corner, side = (0.0, 0.8), (-0.4, 0.0)  # where the circles meet, and the rim of the other disc
         try:
-            found = np.concatenate([dykstra(one.project, other.project, w[None]) for w in far]) / size
+            found = np.concatenate([dykstra(one.project, other.project, w[None], limit=1000) for w in far]) / size
         except InvalidInput as error:
             wrong.append(f"discs of radius {size:g}: {error}")
             continue

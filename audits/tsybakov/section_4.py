@@ -223,7 +223,8 @@ def _off_a_segment() -> float:
     """Distance of Dykstra's point to the end of a segment, a line cut by a square, on the way to which it stalls."""
     square, along = Box([-1.0, -1.0], [1.0, 1.0]), np.array([5.0, 1.0]) / math.sqrt(26)
     line = np.array([0.0, 1.1])
-    p = dykstra(square.project, lambda w: line + ((w - line) @ along)[..., None] * along, np.array([[5.0, 0.0]]))
+    start = np.array([[5.0, 0.0]])
+    p = dykstra(square.project, lambda w: line + ((w - line) @ along)[..., None] * along, start, limit=1000)
     return float(np.linalg.norm(p - [-0.5, 1.0]))
 
 
@@ -233,7 +234,7 @@ def projection_on_an_intersection(context: Context) -> Verdict:
     rng = context.rng()
     box, ball = Box([-0.5, -2.0], [1.0, 0.7]), Ball(2, 1.0, [0.4, 0.1])
     w = rng.normal(size=(context.scale(50, 500), 2)) * 3
-    p = dykstra(box.project, ball.project, w)
+    p = dykstra(box.project, ball.project, w, limit=1000)
     grid = np.stack(np.meshgrid(np.linspace(-0.5, 1, 120), np.linspace(-2, 0.7, 120)), axis=-1).reshape(-1, 2)
     inside = grid[np.linalg.norm(grid - [0.4, 0.1], axis=1) <= 1]
     outside = max(float(np.abs(box.project(p) - p).max()), float((np.linalg.norm(p - [0.4, 0.1], axis=1) - 1).max()))

@@ -73,7 +73,7 @@ def lines_of_algorithm_4(context: Context, *, reading: str, loss: str) -> Verdic
     noise.
     """
     fields = {**FREELY, **StochasticApproximation.readings[reading], "noise_dial": 1e-3 if reading == "literal" else 1}
-    return lines_of_calls(context, Short(**fields), loss, 16)
+    return lines_of_calls(context, Short(**fields), loss, 16, on_balls=reading != "every-loss")
 
 
 @check("tsybakov/alg-4@corrected", kind="privacy", grid={"reading": tuple(COVERS), "n": (64, 1024)})
@@ -183,7 +183,8 @@ settings_of_algorithm_5 = settings_of_calls(
 @replayed
 def lines_of_algorithm_5(context: Context, *, reading: str, loss: str) -> Verdict:
     """Each call on its own part, from the output before it, on the whole domain."""
-    return lines_of_calls(context, IteratedLocalised(**FREELY, **IteratedLocalised.readings[reading]), loss, 64)
+    algorithm = IteratedLocalised(**FREELY, **IteratedLocalised.readings[reading])
+    return lines_of_calls(context, algorithm, loss, 64, on_balls=False)
 
 
 @check("tsybakov/alg-5@corrected", kind="privacy", grid={"reading": ("corrected", "private"), "theta_bar": (1.5, 2.0)})

@@ -186,7 +186,7 @@ def lines_of_algorithm_7(context: Context, *, reading: str, loss: str) -> Verdic
     w, released = seen.start, []
     for epoch in seen.plan.phases:
         rows, (row,) = seen.rows[:, epoch.start : epoch.start + epoch.records], epoch.inner.phases
-        domain = (*seen.domain, (w, epoch.radius)) if algorithm.shrink else seen.domain
+        domain = (*seen.domain, (w, epoch.radius)) if reading == "shrinking" else seen.domain
         w = steps_of_algorithm_6(seen, WEIGHTS[algorithm.weights], row, rows, w, domain, f"{epoch.name}/")
         released.append(batches_of(row, f"{epoch.name}/", epoch.start))
     return seen.verdict(w, released)

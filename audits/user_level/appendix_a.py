@@ -29,7 +29,7 @@ from dpcheck.running import Fixed, Run
 from dpcheck.verdicts import Verdict, combine, differs, refuted
 
 from .cases import linear, plain
-from .lemmas import joint_convexity, place_by_place
+from .lemmas import joint_convexity, place_by_place, sampled_delta, tight_deviation
 
 settings_of_alg_4 = settings(
     "user_level/alg-4",
@@ -232,30 +232,6 @@ def advanced_composition_is_above_the_optimal_one(context: Context) -> Verdict:
     return accuracy.never_violated(left, right, statement="exact delta <= T delta + delta'", covers=covers)
 
 
-def sampled_delta(weights: np.ndarray, deviation: float, budget: float) -> float:
-    """Hockey-stick divergence of the mixture over k of N(k, deviation^2) against N(0, deviation^2)."""
-    k = np.arange(len(weights))
-
-    def log_ratio(x: float) -> float:
-        return float(np.log(weights @ np.exp((2 * x * k - k**2) / (2 * deviation**2)))) - budget
-
-    # The mixture includes k = 0, so the ratio stays above its weight; it grows with x.
-    low, high = -40 * deviation, 40 * deviation
-    if log_ratio(low) > 0:
-        return -math.expm1(budget)
-    place = float(scipy.optimize.brentq(log_ratio, low, high, xtol=1e-12))
-    return float(weights @ scipy.stats.norm.sf((place - k) / deviation)) - math.exp(budget) * float(
-        scipy.stats.norm.sf(place / deviation)
-    )
-
-
-def tight_deviation(epsilon: float, delta: float) -> float:
-    """Gaussian noise that is exactly (epsilon, delta)-private at sensitivity 1."""
-    return float(
-        scipy.optimize.brentq(lambda s: gaussian_delta(1 / s, epsilon) - delta, 0.05, 200 / epsilon, xtol=1e-13)
-    )
-
-
 @check("user_level/lem-a8@derived", kind="privacy")
 def sharp_amplification_is_attained(context: Context) -> Verdict:
     """Gaussian noise on a sum over M of N distinct users meets epsilon', delta M/N of the sharp form with equality."""
@@ -424,20 +400,22 @@ def threshold_test_over_all_patterns(context: Context, *, level: float, epsilon:
     return replace(verdict, numbers={**verdict.numbers, "worst of these patterns": worst})
 
 
-@check("user_level/alg-4", kind="accuracy", grid={"where": ("above", "below")})
-def answers_of_the_threshold_test(context: Context, *, where: str) -> Verdict:
-    """Runs of Algorithm 4, queries alpha above or below the level: all answers right with probability 1 - gamma."""
+@check("user_level/alg-4", kind="accuracy", grid={"above": ("all", "none", "the last")})
+def answers_of_the_threshold_test(context: Context, *, above: str) -> Verdict:
+    """Runs of Algorithm 4, queries alpha above or below the level: with probability 1 - gamma it says 0 of all that
+    stand before the first above, 1 of that one, and nothing of the others.
+    """
     T, gamma, epsilon, trials = 5, 0.1, 1.0, context.scale(4000, 40_000)
     alpha = stated("user_level/lem-a9", T=T, gamma=gamma, epsilon=epsilon)
-    side = 1.0 if where == "above" else -1.0
-    algorithm = ThresholdTest(level=-side * alpha, count=T)
-    told = Problem.of(plain(1, 1), PureDP(epsilon))
-    run: Run[Any] = Run(algorithm.schedule(told, 3), trials, context.rng())
-    bits = algorithm.execute(run, linear(1, 1), Fixed(np.zeros((1, 3, T))), np.zeros((1, 1)))
-    answered = np.isfinite(bits)
-    right = np.where(answered, bits == (1.0 if side > 0 else 0.0), True).all(axis=1)
+    n = math.ceil(2 * alpha)
+    high = {"all": np.ones(T), "none": np.zeros(T), "the last": np.eye(T)[-1]}[above]
+    algorithm, told = ThresholdTest(level=alpha, count=T), Problem.of(plain(1, 1), PureDP(epsilon))
+    run: Run[Any] = Run(algorithm.schedule(told, n), trials, context.rng())
+    bits = algorithm.execute(run, linear(1, 1), Fixed(np.tile(high, (1, n, 1))), np.zeros((1, 1)))
+    wanted = np.where(np.cumsum(high) > 1, np.nan, high)
+    right = np.isclose(np.broadcast_to(bits, (trials, T)), wanted, equal_nan=True).all(axis=1)
     return accuracy.probability(
-        int(right.sum()), trials, 1 - gamma, context.failure_probability, event=f"all answers right, {where} the level"
+        int(right.sum()), trials, 1 - gamma, context.failure_probability, event=f"all answers right, {above} above"
     )
 
 

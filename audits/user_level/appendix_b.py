@@ -36,7 +36,6 @@ from .cases import (
     PHASED_SIZES,
     REDUCED_1,
     SHAPES,
-    WORKLOADS,
     WRONG,
     V,
     X,
@@ -67,20 +66,9 @@ def linear_time(context: Context, *, size: str) -> Verdict:
 @check("user_level/thm-b1", kind="risk", also=("user_level/alg-1", "user_level/thm-b1@summed"))
 def risk_where_the_start_fails(context: Context) -> Verdict:
     """Linear losses of a mean so large that no output without data keeps the recursion (reduced noise)."""
-    work, n = linear(3, 8, 0.98), 4096
+    work, n = linear(3, 8, -0.98), 4096
     verdict = risk_verdict(context, REDUCED_1, work, n, context.scale(200, 600), "linear, large mean")
     return with_certified_noise(verdict, context, REDUCED_1, work, n)
-
-
-@check(
-    "user_level/thm-b1",
-    kind="risk",
-    grid={"loss": tuple(WORKLOADS), "n": by_size([512], [512, 4096])},
-    expect="undecided",
-)
-def risk_of_phased_sgd(context: Context, *, loss: str, n: int) -> Verdict:
-    """Mean excess risk at reduced noise against the recursion of Theorem B.1 at the same dials."""
-    return risk_verdict(context, REDUCED_1, WORKLOADS[loss](3, 8), n, context.scale(200, 600), loss)
 
 
 @scaling(

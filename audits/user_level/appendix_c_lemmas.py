@@ -327,7 +327,7 @@ def minimiser_moves_by_its_bound(context: Context) -> Verdict:
     work, N, weight = linear(2, 1, D=100.0), 6, 0.5
 
     def argmin(data: Array) -> Array:
-        return regularised_erm(work, Sample(data, np.ones((1, N))), np.zeros((1, 2)), weight)
+        return regularised_erm(work, Sample(data, np.ones((1, N))), np.zeros((1, 2)), weight, accuracy=1e-10)
 
     bound = stated("user_level/proc-rerm", L=1.0, lambda_=weight, N=N)
     search = stability.search(
@@ -344,7 +344,7 @@ def minimiser_is_the_closed_form(context: Context) -> Verdict:
     work, trials, weight = quadratic(3, 4), 50, 0.7
     values = work.rows(context.rng("data"), trials, 5)
     centre = 0.5 * context.rng("centre").standard_normal((trials, 3))
-    entries = regularised_erm(work, Sample(values, np.ones((1, 5))), centre, weight)
+    entries = regularised_erm(work, Sample(values, np.ones((1, 5))), centre, weight, accuracy=1e-10)
     wanted = work.project((values.mean(axis=(1, 2)) + weight * centre) / (1 + weight))
     gap = (1 + weight) / 2 * ((entries - wanted) ** 2).sum(axis=1)
     return accuracy.never_violated(
@@ -382,7 +382,7 @@ def excess_of_the_regularised_minimiser(context: Context, *, loss: str, weight: 
     d, trials = 3, context.scale(400, 2000)
     work = WORKLOADS[loss](d, 3)
     values = work.rows(context.rng("data"), trials, 4)
-    point = regularised_erm(work, Sample(values, np.ones((1, 4))), np.zeros((1, d)), weight)
+    point = regularised_erm(work, Sample(values, np.ones((1, 4))), np.zeros((1, d)), weight, accuracy=1e-10)
     near = 0.5 if loss == "linear" else 0.125
     bound = stated("user_level/fact-eq-15@derived", L=1.0, lambda_=weight, N=4, m=3, D=near)
     return risk.expectation(
@@ -398,7 +398,9 @@ def shift_of_the_regularised_minimiser(context: Context) -> Verdict:
     data = np.tile([[1.0, 0.0]], (12, 1))[None, :, None]
     other = data.copy()
     other[0, 0] = [-1.0, 0.0]
-    ends = [regularised_erm(work, Sample(z, np.ones((1, 12))), np.zeros((1, 2)), 0.5) for z in (data, other)]
+    ends = [
+        regularised_erm(work, Sample(z, np.ones((1, 12))), np.zeros((1, 2)), 0.5, accuracy=1e-10) for z in (data, other)
+    ]
     moved, wanted = float(np.linalg.norm(ends[0] - ends[1])), stated("user_level/proc-rerm", L=1.0, lambda_=0.5, N=12)
     return agree([moved], [wanted], "shift", 1e-4)  # the gap that is certified leaves 1e-4 of it open
 
@@ -429,7 +431,7 @@ def distance_to_the_regularised_minimiser(context: Context, *, loss: str, c_nois
     data = Fresh(work, trials, n, context.seed, "minimiser", loss)
     run: Run[Any] = Run(schedule, trials, context.rng("runs"))
     point = algorithm.execute(run, work, data, np.zeros((1, d)))
-    best = regularised_erm(work, data.read(), np.zeros((1, d)), weight)
+    best = regularised_erm(work, data.read(), np.zeros((1, d)), weight, accuracy=1e-10)
     bound = stated("user_level/fact-eq-17@derived", V=math.sqrt(row.variance), lambda_=weight, T=T)
     _, halvings = row.stages()
     values = ((point - best) ** 2).sum(axis=1)

@@ -190,7 +190,7 @@ def gradients_of_the_smoothed_algorithm(context: Context, *, place: str) -> Verd
 def theorem_d3_is_certified(context: Context) -> Verdict:
     """The privacy of Theorem D.3 at its smallest n, m = 5, d = 3."""
     told = plain(3, 5, 1.0, 1e-8)
-    n = smallest_users(lambda size: SmoothedERM().feasible(told, size))
+    n = smallest_users(lambda size: SmoothedERM().feasible(told, size), 1)
     assert n is not None
     return promised(SmoothedERM(), told, n)
 

@@ -26,7 +26,7 @@ def shapes(context: Context) -> list[tuple[int, int, float]]:
 
 
 def first_feasible(algorithm: Any, told: Problem) -> int | None:
-    return smallest_users(lambda n: algorithm.feasible(told, n))
+    return smallest_users(lambda n: algorithm.feasible(told, n), 1)
 
 
 def first_better(algorithm: Any, told: Problem, first: int) -> int | None:

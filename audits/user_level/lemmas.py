@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 import sympy as sp
 
 from dpcheck.algorithms.user_level.concentration import inclusion, neighbour_counts
@@ -17,6 +18,7 @@ from dpcheck.geometry import Ball
 from dpcheck.harness import domain, risk
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Rng
+from dpcheck.privacy import gaussian_delta
 from dpcheck.symbols import positive
 from dpcheck.verdicts import Verdict, combine, differs
 from dpcheck.workloads import LinearMean, SignHuber
@@ -172,3 +174,27 @@ TWO_RUNS = {
     "huber": lambda d: (SignHuber(a=0.5, kappa=0.5, dimension=d), 0.5 * math.sqrt(d)),
 }
 """Losses and steps: eta = 1/beta for the Huber loss, whose domain is a cube."""
+
+
+def sampled_delta(weights: Array, deviation: float, budget: float) -> float:
+    """Hockey-stick divergence of the mixture over k of N(k, deviation^2) against N(0, deviation^2)."""
+    k = np.arange(len(weights))
+
+    def log_ratio(x: float) -> float:
+        return float(np.log(weights @ np.exp((2 * x * k - k**2) / (2 * deviation**2)))) - budget
+
+    # The mixture includes k = 0, so the ratio stays above its weight; it grows with x.
+    low, high = -40 * deviation, 40 * deviation
+    if log_ratio(low) > 0:
+        return -math.expm1(budget)
+    place = float(scipy.optimize.brentq(log_ratio, low, high, xtol=1e-12))
+    return float(weights @ scipy.stats.norm.sf((place - k) / deviation)) - math.exp(budget) * float(
+        scipy.stats.norm.sf(place / deviation)
+    )
+
+
+def tight_deviation(epsilon: float, delta: float) -> float:
+    """Gaussian noise that is exactly (epsilon, delta)-private at sensitivity 1."""
+    return float(
+        scipy.optimize.brentq(lambda s: gaussian_delta(1 / s, epsilon) - delta, 0.05, 200 / epsilon, xtol=1e-13)
+    )

@@ -374,7 +374,7 @@ def lines_of_algorithm_1(context: Context, *, loss: str) -> Verdict:
     work = (linear if shuffled else quadratic)(2, 3)
     algorithm = PhasedSGD(
         eta=0.1, p=0.7, q=0.5, groups=20, phases=3, c_radius=0.025, c_noise=0.06, c_score=14.0,
-        project=shuffled, order="random" if shuffled else "fixed",
+        order="random" if shuffled else "fixed", **PhasedSGD.readings["corrected" if shuffled else "literal"],
     )  # fmt: skip
     users = three_kinds(context.rng("users"), 600, 300, 3, middle=0.5)
     devices = KEPT if shuffled else (*KEPT, EMPTY)
@@ -437,7 +437,7 @@ def where_algorithm_1_beats_group_privacy(context: Context) -> Verdict:
 def theorem_2_1_is_certified(context: Context, *, epsilon: float) -> Verdict:
     """The same for the informal theorem, at the smallest feasible n of m = 20, d = 5."""
     told = plain(5, 20, epsilon, 1e-7)
-    n = smallest_users(lambda size: PhasedSGD().feasible(told, size))
+    n = smallest_users(lambda size: PhasedSGD().feasible(told, size), 1)
     assert n is not None
     return promised(PhasedSGD(), told, n)
 

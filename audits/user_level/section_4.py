@@ -96,7 +96,7 @@ def gradients_of_the_informal_statement(context: Context, *, place: str) -> Verd
 def theorem_4_1_is_certified(context: Context) -> Verdict:
     """The same for the informal theorem at epsilon = 4."""
     told = plain(20, 50, 4.0, 1e-9)
-    n = smallest_users(lambda size: SmoothedERM().feasible(told, size))
+    n = smallest_users(lambda size: SmoothedERM().feasible(told, size), 1)
     assert n is not None
     return promised(SmoothedERM(), told, n)
 

@@ -6,6 +6,7 @@ import functools
 import math
 import pathlib
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -323,3 +324,12 @@ def test_dpsgd_account_sees_smaller_noise(monkeypatch: pytest.MonkeyPatch) -> No
         names, "account", lambda plan: original(plan.edit("gradient", law=lambda law: Gaussian(law.sigma / 2)))
     )
     assert run("proc-dpsgd", "account_of_dpsgd", epsilon=2.0, T=8).outcome == "refuted"
+
+
+@pytest.mark.parametrize("broken", [0, 1, 2])
+def test_a_replayed_core_that_is_no_number_differs(broken: int) -> None:
+    seen = names_of("alg-3", "lines_of_algorithm_3")["watch"].__globals__["WatchedRun"]
+    pairs = [(np.full((1, 1), math.nan if i == broken else 1.0), np.ones((1, 1))) for i in range(3)]
+    plan: Any = SimpleNamespace(releases=())
+    run: Any = SimpleNamespace(plan=plan, compared=pairs[:2], returned=pairs[2][0], entries=iter(()))
+    assert seen.verdict(run, pairs[2][1], []).outcome == "differs"

@@ -159,6 +159,7 @@ def start_of(self: Any, run: Any, workload: Any, data: Any, start: Any) -> Any:
     [
         ("thm-b1", "risk_where_the_start_fails", phased.PhasedSGD),
         ("thm-c3@derived", "recursion_where_it_says_something", erm.PhasedERM),
+        ("alg-3", "risk_on_signs", erm.PhasedERM),
     ],
 )
 def test_a_risk_that_holds_is_refuted_of_the_start(
@@ -171,7 +172,7 @@ def test_a_risk_that_holds_is_refuted_of_the_start(
 @pytest.mark.parametrize(
     ("item", "name", "cell"),
     [("thm-4-1@risk", "risk_without_smoothness", {}), ("thm-3-2", "risk_of_the_informal_theorem", {}),
-     ("lem-d2", "risk_of_larger_minibatches", {}), ("alg-3", "risk_on_signs", {"bias": 0.5})],
+     ("lem-d2", "risk_of_larger_minibatches", {})],
 )  # fmt: skip
 def test_a_risk_that_the_start_keeps_is_undecided(item: str, name: str, cell: dict[str, Any]) -> None:
     found = run(item, name, **cell)

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpcheck.algorithms.pure_heavy_tails.erm import isotropic_laplace, moment
+from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, isotropic_laplace, moment
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.geometry.norms import clip_norm
 from dpcheck.interfaces import Algorithm, Array, Data, Problem, Read, Release, Schedule, Workload
@@ -37,10 +37,10 @@ class NoisyClippedSubgradient(Algorithm[FullBatchSteps]):
         noise_dial: multiplies all noise; anything but 1 is not private.
     """
 
-    k: float = 2.0
+    k: float = PrivateErm.k
     T: int | None = None
     C: float | None = None
-    noise_dial: float = 1.0
+    noise_dial: float = PrivateErm.noise_dial
 
     label = "pure_heavy_tails/proc-noisy-subgradient"
     readings: ClassVar = {"dialled": {"noise_dial": 0.01}}

@@ -17,7 +17,7 @@ from dpcheck.privacy import PureDP
 from dpcheck.solvers import HALVINGS, acceleration_limit
 
 P = TypeVar("P")
-ABOVE = 1 + 1e-12
+ABOVE = 1.000000000001
 """Lets a moment pass that rounding has put below one of lower order."""
 
 

@@ -19,12 +19,12 @@ from dpcheck.running import Run
 from dpcheck.solvers.extension import ends
 from dpcheck.workloads.base import Bounded
 
-LARGEST_NET = 1_000_000
-BLOCK = 4_000_000
+LARGEST_NET = 1_000_000  # the same: of memory alone
+BLOCK = 4_000_000  # the same: of memory alone
 """Gradients that are held at once while a net is scored."""
-FAR = 1e6
+FAR = 1e6  # the same: half as far is beyond the domain as well
 """In diameters: a point so far from the middle of the domain is beyond it."""
-BELOW, ABOVE = 1 - 1e-12, 1 + 1e-9
+BELOW, ABOVE = 0.999999999999, 1.000000001
 """Keep the points of a net on a line from being one too many by rounding, those of a grid from more than planned."""
 
 
@@ -263,7 +263,7 @@ class SmoothedEMPGM(EMPGM):
         return False
 
 
-def smoothed_gradient(workload: Workload, w: Array, z: Array, tau: float, nodes: int = 64) -> Array:
+def smoothed_gradient(workload: Workload, w: Array, z: Array, tau: float, nodes: int = SmoothedEMPGM.nodes) -> Array:
     """∇f^τ(w) = (d/τ) E f(w + τV) V, V uniform on the sphere: exact in d = 1, by quadrature on the circle in d = 2."""
     d = workload.constants.d
     if d == 1:

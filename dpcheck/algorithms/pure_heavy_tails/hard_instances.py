@@ -10,9 +10,9 @@ from dpcheck.errors import InvalidInput
 from dpcheck.interfaces import Array, Rng, procedure
 from dpcheck.workloads.linear import SparseDirection, TwoPoint
 
-TRIES = 1280
+TRIES = 1280  # the same: of patience alone
 """Directions that a packing is looked for in, for each vector that is wanted."""
-BELOW = 1 - 1e-12
+BELOW = 0.999999999999
 """Keeps a product that is a whole number from being rounded above it."""
 
 
@@ -23,7 +23,9 @@ def check_zeta(zeta: float) -> None:
 
 
 @procedure("pure_heavy_tails/proc-hard-bdd")
-def bounded_pair(n: int, zeta: float, G_2: float = 1.0, D: float = 1.0, d: int = 1) -> tuple[TwoPoint, TwoPoint]:
+def bounded_pair(
+    n: int, zeta: float, G_2: float = TwoPoint.G, D: float = TwoPoint.D, d: int = TwoPoint.dimension
+) -> tuple[TwoPoint, TwoPoint]:
     """P_+ and P_- on ±G_2 e_1 with bias ±ρ, ρ = c_0 min(sqrt(log(1/ζ)/n), 1): no test tells n samples apart below ζ.
 
     c_0² = log(4/3)/(4 log 4) makes n KL <= 4 n ρ² <= log(1/(4ζ(1 - ζ))) for every ζ <= 1/4.
@@ -79,7 +81,14 @@ def spike_probability(size: int, n: int, epsilon: float, zeta: float) -> float:
 
 @procedure("pure_heavy_tails/proc-hard-pack")
 def packed_laws(
-    V: Array, n: int, epsilon: float, zeta: float, *, k: float = 2.0, G_k: float = 1.0, D: float = 1.0
+    V: Array,
+    n: int,
+    epsilon: float,
+    zeta: float,
+    *,
+    k: float = SparseDirection.k,
+    G_k: float = SparseDirection.G,
+    D: float = SparseDirection.D,
 ) -> tuple[SparseDirection, ...]:
     """P_ν = (1 - p) δ_0 + p δ_{aν} for every ν of a packing V of the unit sphere, a = G_k p^(-1/k).
 

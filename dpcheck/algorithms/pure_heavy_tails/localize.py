@@ -23,7 +23,7 @@ from dpcheck.privacy import PureDP
 from dpcheck.running import Run
 from dpcheck.solvers import certified
 
-TURNS, CLOSE = 100, 1e-14
+TURNS, CLOSE = 100, 1e-14  # the same: further turns leave it where it is
 """Of the iteration for lambda_1: at most, and how close two turns are when it ends, relatively."""
 
 
@@ -233,13 +233,13 @@ class LocalizedOutputPert(Algorithm[OutputPhase]):
         noise_dial: multiplies all noise; anything but 1 is not private.
     """
 
-    k: float = 2.0
+    k: float = PrivateErm.k
     solver: Literal["double", "single", "structured"] = "double"
     blocks: int | None = None
     lambda_1: float | None = None
     c_erm: float | None = None
     minimiser: Solver = certified
-    noise_dial: float = 1.0
+    noise_dial: float = PrivateErm.noise_dial
 
     label = "pure_heavy_tails/proc-localized-double-op"
     readings: ClassVar = {

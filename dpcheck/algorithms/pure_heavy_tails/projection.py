@@ -9,7 +9,7 @@ import numpy as np
 from dpcheck.errors import InvalidInput
 from dpcheck.interfaces import Array, procedure
 
-ROUNDING = 1e-9
+ROUNDING = 1e-9  # the same: a point is in a set to rounding, or out of it by far
 """Relative and absolute: a centre that projecting moves by no more than this lies in the domain."""
 
 

@@ -23,15 +23,15 @@ from dpcheck.running import Run
 from dpcheck.solvers import Mask, certified
 from dpcheck.solvers.extension import LINE_CALLS, ends, lipschitz_extension
 
-BLOCK = 4_000_000
+BLOCK = 4_000_000  # the same: of memory alone
 """Values of f_C that are held at once."""
 C_100 = 512.0
 """The paper's "sufficiently large absolute constant"."""
-ROUNDING = 1e-12
+ROUNDING = 1e-12  # the same: a chord ends as little sooner or later
 """In diameters: what projecting moves by no more than this lies in the domain."""
-SMALLEST = 1e-18
+SMALLEST = 1e-18  # the same: no run tells so small a share from half of it
 """Size of a cell of a ray that leaves W_0 at once, whatever rounding makes of it: in squares of the radius."""
-NODES = 129
+NODES = 129  # the same: with more points or with fewer, nothing is promised of hit-and-run
 """Points of a chord that hit-and-run chooses from."""
 
 

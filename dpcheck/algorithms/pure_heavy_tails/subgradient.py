@@ -20,11 +20,11 @@ Subgradient = Callable[[Array], Array]
 """Points of K, (trials, q) -> a subgradient at each, (trials, q)."""
 InexactProjection = Callable[[Array, Array], Array]
 """(points (trials, q), accuracies (trials,)) -> points of K within that accuracy of the projections."""
-LIMIT = 20_000_000
+LIMIT = 20_000_000  # the same: of patience alone
 """Steps after which a run is refused rather than returned without its certificate."""
-ROUNDING = 1e-9
+ROUNDING = 1e-9  # the same: a point is in a set to rounding, or out of it by far
 """Relative: what lies outside of a set, or above a bound, by no more than this lies in it."""
-EXACT = 1e-12
+EXACT = 1e-12  # the same: so near a projection is exact to `ROUNDING`
 """In diameters: an accuracy of projections far below `ROUNDING`."""
 
 
@@ -111,7 +111,7 @@ def biased_subgradient(
     D: float,
     L: float,
     *,
-    bias: float = 0.0,
+    bias: float,
     limit: int = LIMIT,
 ) -> Halted:
     """Lemma D.5: a fixed number of constant steps with subgradients of norm <= L that are wrong by at most `bias`.

@@ -12,8 +12,8 @@ import numpy as np
 from dpcheck.accounting.amplification import largest_local_epsilon, shuffle_limit
 from dpcheck.accounting.calibration import gaussian_sigma
 from dpcheck.algorithms.tsybakov.clipped import Restricted, clipped_gradient
-from dpcheck.algorithms.tsybakov.epochs import Epoch, equal_parts, whole_parts
-from dpcheck.algorithms.tsybakov.localised import BUDGETS
+from dpcheck.algorithms.tsybakov.epochs import Epoch, IteratedLocalised, equal_parts, whole_parts
+from dpcheck.algorithms.tsybakov.localised import BUDGETS, LocalisedClipped
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.interfaces import Algorithm, Array, Data, Problem, Read, Release, Sample, Sampling, Schedule, Workload
 from dpcheck.laws import Gaussian
@@ -73,8 +73,8 @@ def placed_batches(run: Run[ClippedBatches], workload: Workload, data: Data, pla
     def clipped(t: int, w: Array) -> Array:
         there = places[..., t - 1].astype(float)
         size = there.sum(axis=1, keepdims=True)
-        # An empty batch has the sum 0: its first record gets some weight, so that the mean is a number.
-        sample = Sample(whole.values, there + (size == 0) * (np.arange(there.shape[1]) == 0))
+        # An empty batch has the sum 0: its records get some weight, so that the mean is a number.
+        sample = Sample(whole.values, np.maximum(there, size == 0))
         return np.asarray(clipped_gradient(workload, sample, w, plan.level) * size / plan.b)
 
     return clipped
@@ -97,7 +97,7 @@ class PermutedAccelerated(Algorithm[ClippedBatches]):
         noise_dial: multiplies the noise; less than 1 is not private.
     """
 
-    k: float = 2.0
+    k: float = LocalisedClipped.k
     calibration: Literal["plain", "shuffle", "best", "literal", "placed"] = "best"
     constant: float = 64.0
     weights: Literal["corrected", "printed"] = "corrected"
@@ -268,17 +268,16 @@ class IteratedAccelerated(Algorithm[Epoch]):
         sizes: exponent of log2 n in the part sizes; "equal" for equal parts.
         calls: number of equal parts; None for floor(log2(2n/log2 n)/2) - 1.
         shrink: run call t on W ∩ B(w_{t-1}, R_{t-1}) with D = 2R_{t-1}, R_t = R_{t-1}/2; as printed, on W.
-        k, calibration, constant, weights, noise_dial: of Algorithm 6.
+        k, calibration, weights, noise_dial: of Algorithm 6.
     """
 
-    theta_bar: float = 2.0
+    theta_bar: float = IteratedLocalised.theta_bar
     sizes: Literal["printed", "proof", "equal"] = "printed"
     shrink: bool = False
-    k: float = 2.0
+    k: float = PermutedAccelerated.k
     calibration: Literal["plain", "shuffle", "best", "literal", "placed"] = "best"
-    constant: float = 64.0
     weights: Literal["corrected", "printed"] = "printed"
-    noise_dial: float = 1.0
+    noise_dial: float = PermutedAccelerated.noise_dial
     calls: int | None = None
 
     label = "tsybakov/alg-7"
@@ -302,7 +301,6 @@ class IteratedAccelerated(Algorithm[Epoch]):
         return PermutedAccelerated(
             k=self.k,
             calibration=self.calibration,
-            constant=self.constant,
             weights=self.weights,
             diameter=None if radius is None or not self.shrink else 2 * radius,
             noise_dial=self.noise_dial,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -35,20 +35,19 @@ def multiplier(epsilon: float, delta: float, n: int, T: int, b: int) -> float:
     eta = 1.0  # the same: no step is taken
     low = 1e-2  # the same: where the search begins
     return smallest_noise(
-        lambda x: _plan(PoissonSteps(T=T, b=b, level=0.5 * b, eta=eta, sigma=x), n, None),
-        ApproxDP(epsilon, delta),
-        low=low,
+        lambda x: _plan(PoissonSteps(T=T, b=b, level=0.5 * b, eta=eta, sigma=x), n), ApproxDP(epsilon, delta), low=low
     )
 
 
-def _plan(steps: PoissonSteps, n: int, claimed: ApproxDP | None, d: int = 1) -> Schedule[PoissonSteps]:
+def _plan(steps: PoissonSteps, n: int) -> Schedule[PoissonSteps]:
+    """Promised by nobody yet."""
     read = Read(start=0, stop=n, sensitivity=2 * steps.level / steps.b, sampling=Sampling("poisson", steps.b))
     return Schedule(
         phases=(steps,),
         releases=(Release(name="gradient", law=Gaussian(steps.sigma), reads=(read,), count=steps.T),),
         gradients=steps.T * steps.b,
-        floats_per_trial=(d + 3) * n,
-        claimed=claimed,
+        floats_per_trial=0,
+        claimed=None,
     )
 
 
@@ -80,7 +79,9 @@ class PoissonSGD(Algorithm[PoissonSteps]):
             raise Infeasible(self.label, f"n >= b = {self.b} records, a batch", f"n = {n}", self.b)
         sigma = multiplier(epsilon, delta, n, self.T, self.b) * 2 * self.level / self.b
         steps = PoissonSteps(T=self.T, b=self.b, level=self.level, eta=self.eta, sigma=sigma)
-        return _plan(steps, n, ApproxDP(epsilon, delta), problem.constants.d)
+        return replace(
+            _plan(steps, n), floats_per_trial=(problem.constants.d + 3) * n, claimed=ApproxDP(epsilon, delta)
+        )
 
     def execute(self, run: Run[PoissonSteps], workload: Workload, data: Data, start: Array) -> Array:
         (steps,) = run.schedule.phases

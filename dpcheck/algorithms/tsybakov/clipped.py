@@ -14,10 +14,14 @@ from dpcheck.geometry.norms import clip_norm
 from dpcheck.interfaces import Array, Constants, Rng, Sample, Workload, procedure
 from dpcheck.workloads.base import BaseWorkload
 
-TINY = 1e-300
+TINY = 1e-300  # the same: where nothing else stands, what is divided is 0
 """Below every length that is divided by."""
-ROUNDINGS = 4
+ROUNDINGS = 4  # the same: rounding is not found out nearer
 """Neighbouring floats to which a bracket is closed at most."""
+NEAR = 1e-10  # the same: nine digits of a projection
+"""Of the size of a point: how far a round of Dykstra's may still move it when it is the last."""
+PATIENCE = 10**6  # the same: of patience alone
+"""Rounds after which a point that has not settled is refused."""
 Project = Callable[[Array], Array]
 Answer = Callable[[Array], Array]
 """What is seen of a clipped mean gradient: itself plus noise, say."""
@@ -93,7 +97,7 @@ def clipped_descent(
 
 
 @procedure("tsybakov/proc-dykstra")
-def dykstra(first: Project, second: Project, w: Array, *, tolerance: float = 1e-10, limit: int = 100_000) -> Array:
+def dykstra(first: Project, second: Project, w: Array, *, limit: int = PATIENCE) -> Array:
     """Projection on the intersection of two convex sets by Dykstra's corrections; plain alternation only finds a point.
 
     Raises:
@@ -107,7 +111,7 @@ def dykstra(first: Project, second: Project, w: Array, *, tolerance: float = 1e-
         p = x + p - y
         z = second(y + q)
         q = y + q - z
-        if max(float(np.abs(z - x).max(initial=0.0)), float(np.abs(z - y).max(initial=0.0))) <= tolerance * scale:
+        if max(float(np.abs(z - x).max(initial=0.0)), float(np.abs(z - y).max(initial=0.0))) <= NEAR * scale:
             return z
         x = z
     raise InvalidInput(f"Dykstra's projections did not settle in {limit:,} rounds; do the two sets meet?")
@@ -134,14 +138,11 @@ class Restricted:
 
     def project(self, w: Array) -> Array:
         """Exactly where the domain is known; else the workload's where that stays in the ball, Dykstra's elsewhere."""
-        if w.shape[-1] == 1:
-            # Of two intervals that meet, one after the other.
-            return self.workload.project(self._ball(w))
         if isinstance(self.workload, BaseWorkload):
             return BallIntersection(self.workload.domain, self.centres, self.radius).project(w)
         near = self.workload.project(w)
         out = np.linalg.norm(near - self.centres, axis=-1) > self.radius
-        if not out.any():
+        if not out.any():  # the same: sooner
             return near
         return np.where(out[..., None], dykstra(self.workload.project, self._ball, w), near)
 
@@ -154,7 +155,7 @@ class Restricted:
     def gradient(self, w: Array, z: Array) -> Array:
         return self.workload.gradient(w, z)
 
-    def draw(self, rng: Rng, trials: int, n: int, *, means_only: bool = False) -> Sample:
+    def draw(self, rng: Rng, trials: int, n: int, *, means_only: bool = False) -> Sample:  # the same: no run draws here
         return self.workload.draw(rng, trials, n, means_only=means_only)
 
     def excess_risk(self, w: Array) -> Array:
@@ -162,15 +163,13 @@ class Restricted:
 
 
 @procedure("tsybakov/proc-prox-exact")
-def regularised_minimiser(
-    workload: Workload, sample: Sample, centre: Array, weight: float, *, gap: float = 1e-12, limit: int = 1_000_000
-) -> Array:
+def regularised_minimiser(workload: Workload, sample: Sample, centre: Array, weight: float, *, gap: float) -> Array:
     """argmin over the domain of mean f + weight/2 |w - centre|^2, by projected gradients on the unclipped loss.
 
     The map w -> Π(w - s g(w)) with s = 1/(α + weight) contracts by 1 - s weight, so a step of length `move` certifies
     the distance move/(s weight), which is driven below `gap`: (trials, d).
     """
-    return _contract(workload, sample, centre, math.inf, weight, gap, limit)
+    return _contract(workload, sample, centre, math.inf, weight, gap)
 
 
 def limit_point(
@@ -182,7 +181,6 @@ def limit_point(
     weight: float,
     gap: float,
     project: Project | None = None,
-    limit: int = 1_000_000,
 ) -> Array:
     """Where Algorithm 2 tends to as its steps go on, within `gap`: (trials, d).
 
@@ -191,7 +189,7 @@ def limit_point(
     the domain.
     """
     if start.shape[-1] > 1:
-        return _contract(workload, sample, start, level, weight, gap, limit, project)
+        return _contract(workload, sample, start, level, weight, gap, project)
     onto = workload.project if project is None else project
     start = np.broadcast_to(start, (max(len(start), len(sample.weights), len(sample.values)), 1))
     # No step of Algorithm 2 leads further than level/weight from its start.
@@ -214,7 +212,7 @@ def _root(rising: Callable[[Array], Array], low: Array, high: Array, gap: float)
             up = value > 0
             low, below = np.where(up, low, w), np.where(up, below, value)
             high, above = np.where(up, w, high), np.where(up, value, above)
-            w = w + np.where(up, -0.9, 0.9) * gap
+            w = w + np.where(up, -0.9, 0.9) * gap  # the same: any point does
     return (low + high) / 2
 
 
@@ -233,7 +231,6 @@ def _contract(
     level: float,
     weight: float,
     gap: float,
-    limit: int,
     project: Project | None = None,
 ) -> Array:
     if not weight > 0:
@@ -244,11 +241,11 @@ def _contract(
     onto = workload.project if project is None else project
     w = onto(np.broadcast_to(centre, (max(len(centre), len(sample.weights)), centre.shape[1])))
     gradient = _clipped_oracle(workload, sample, level)
-    for _ in range(limit):
+    for _ in range(PATIENCE):
         g = gradient(w) + weight * (w - centre)
         new = onto(w - s * g)
         move = float(np.linalg.norm(new - w, axis=-1).max())
         w = new
         if move <= gap * s * weight:
             return w
-    raise InvalidInput(f"no convergence to {gap:g} in {limit:,} steps; raise the gap, it is below rounding")
+    raise InvalidInput(f"no convergence to {gap:g} in {PATIENCE:,} steps; raise the gap, it is below rounding")

@@ -36,7 +36,7 @@ class LocalisedCall(Epoch):
     step: float
 
 
-ROUNDING = 1e-9
+ROUNDING = 1e-9  # the same: whole numbers are met to rounding, and others missed by far
 """Of a number of calls that may be whole."""
 
 
@@ -72,29 +72,32 @@ class Calls(Algorithm[LocalisedCall]):
         p, k, first_exponent, project, noise, lipschitz, noise_dial: of Algorithm 3; the Lipschitz condition is that of
             Theorems 2 and 3, at all n records.
         step_caps: "printed" in line 3: R_{2k,n} and log n of all n records, no log(1/δ), and β as it is; "corrected",
-            the step of the corrected Algorithm 3 at the records of the call and at its share of β.
+            the step of the corrected Algorithm 3 at the records of the call, which has no β.
         weights: of Algorithm 3; with "geometric" ones a call is on the whole domain, its D the radius of the call
             (`tsybakov/thm-2@every-loss`).
         radius: R_0; None for the diameter of the domain.
     """
 
-    p: float = 1.0
-    k: float = 2.0
+    p: float = LocalisedClipped.p
+    k: float = LocalisedClipped.k
     first_exponent: Literal["printed", "corrected"] = "printed"
     step_caps: Literal["printed", "corrected"] = "printed"
-    project: bool = False
+    project: bool = LocalisedClipped.project
     noise: Literal["output", "steps", "trivial"] = "output"
     weights: Literal["printed", "geometric"] = "printed"
     lipschitz: Literal["checked", "ignored"] = "checked"
     radius: float | None = None
-    noise_dial: float = 1.0
+    noise_dial: float = LocalisedClipped.noise_dial
     solver: Literal["descent", "limit"] = "descent"
     largest_epsilon: Literal["printed", "proved"] = "printed"
 
     budgets = BUDGETS
     restricted: ClassVar[bool] = False
     claimed_by: ClassVar[tuple[str, ...]] = ()
-    readings: ClassVar = {name: fields for name, fields in LocalisedClipped.readings.items() if name != "trivial"}
+    readings: ClassVar = {
+        name: LocalisedClipped.readings[name]
+        for name in ("literal", "corrected", "private", "smallest", "every-loss", "dialled")
+    }
 
     @property
     def on_balls(self) -> bool:
@@ -140,16 +143,15 @@ class Calls(Algorithm[LocalisedCall]):
             # Theorems 2 and 3 state the condition of Theorem 1 at n, and use it at the sizes of the parts.
             replace(self.call(width), lipschitz="checked").check_lipschitz(problem, n)
         radius = problem.constants.diameter(2.0) if self.radius is None else self.radius
-        share = replace(problem, failure_probability=problem.failure_probability / len(sizes))
         epochs, start = [], 0
         for e, size in enumerate(sizes, 1):
             call, printed = self.call(radius), self.step_caps == "printed"
             if self.weights == "geometric":
-                inner = call.schedule(share, size)
+                inner = call.schedule(problem, size)
                 step = inner.phases[0].eta
             else:
-                step = self.printed_step(problem, n, size, radius) if printed else call.step(share, size)
-                inner = replace(call, eta=step).schedule(share, size)
+                step = self.printed_step(problem, n, size, radius) if printed else call.step(problem, size)
+                inner = replace(call, eta=step).schedule(problem, size)
             epochs.append(
                 LocalisedCall(name=f"epoch {e}", start=start, records=size, radius=radius, step=step, inner=inner)
             )

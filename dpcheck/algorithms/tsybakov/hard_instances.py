@@ -14,9 +14,7 @@ from dpcheck.interfaces import Array, Rng, procedure
 from dpcheck.laws import Gaussian
 from dpcheck.workloads.tilted_power import ProductTilt, SparseTilt, TiltedPower
 
-LARGEST = 4096
-"""Vectors of a packing of which no size is said."""
-PATIENCE = 200
+PATIENCE = 200  # the same: of patience alone
 """Vectors that are drawn for each that is wanted."""
 
 
@@ -25,14 +23,14 @@ def sign_packing(d: int, rng: Rng, size: int | None = None) -> Array:
     """Sign vectors that differ pairwise in at least d/8 places, by greedy rejection: (size, d).
 
     Args:
-        size: how many; ceil(2^(d/20)) by default, at most 4096.
+        size: how many; ceil(2^(d/20)) by default.
 
     Raises:
         InvalidInput: the search does not find that many.
     """
     if d < 1:
         raise InvalidInput(f"a dimension must be >= 1, got {d}")
-    wanted = min(LARGEST, math.ceil(2 ** (d / 20))) if size is None else size
+    wanted = math.ceil(2 ** (d / 20)) if size is None else size
     apart, kept = math.ceil(d / 8), np.empty((0, d))
     for _ in range(PATIENCE * wanted):
         v = np.where(rng.random(d) < 0.5, 1.0, -1.0)
@@ -48,9 +46,9 @@ def private_instance(
     v: Array,
     chance: float,
     *,
-    k: float = 2.0,
-    theta: float = 2.0,
-    r_k: float = 2.0,
+    k: float,
+    theta: float,
+    r_k: float,
     ball: Literal["printed", "corrected"],
 ) -> SparseTilt:
     """Theorem 4's law for one sign vector v: x = chance^(-1/k) (r_k/(2 sqrt d)) v with that chance, else 0.
@@ -68,13 +66,9 @@ def private_instance(
 
 
 @procedure("tsybakov/proc-lb5-data")
-def statistical_instance(
-    v: Array, bias: float, *, theta: float = 2.0, r_k: float = 2.0, reach: float = 1.0
-) -> ProductTilt:
+def statistical_instance(v: Array, bias: float, *, theta: float, r_k: float) -> ProductTilt:
     """Theorem 5's law for one sign vector v: independent coordinates ±v_j r_k/(2 sqrt d) of that bias."""
-    return ProductTilt(
-        v=np.asarray(v, dtype=float), size=r_k / (2 * math.sqrt(len(v))), bias=bias, theta=theta, reach=reach
-    )
+    return ProductTilt(v=np.asarray(v, dtype=float), size=r_k / (2 * math.sqrt(len(v))), bias=bias, theta=theta)
 
 
 @procedure("tsybakov/proc-zcdp-plugin")

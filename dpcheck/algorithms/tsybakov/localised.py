@@ -31,10 +31,10 @@ from dpcheck.privacy import ApproxDP
 from dpcheck.running import Run
 
 BUDGETS = BudgetRange(delta_below=1.0)
-MOST_STEPS = 10**8
-NEAR_LIMITS = 1e-3
+MOST_STEPS = 100_000_000  # the same: a run of half as many takes hours
+NEAR_LIMITS = 1e-3  # the same: doubled, it is what is promised
 """Of the claimed movement, halved: how far from where its steps lead a phase may be taken."""
-ROUNDED = 1 + 1e-9
+ROUNDED = 1.000000001
 """Of what is compared with a condition that it may fulfil with equality."""
 
 
@@ -82,7 +82,7 @@ class LocalisedClipped(Algorithm[Phase]):
         k: the moment of order 2k sets the clip levels.
         first_exponent: of the first weight: "printed" 2p, which empties the domain of phase 2, or "corrected" p.
         step_caps: "printed" or "corrected" step size.
-        project: outputs onto the domain, which is free.
+        project: outputs onto the domain, which is free; with noise on each step they are in it.
         noise: "output" as printed, private where clipped steps contract; "steps" on each clipped mean, private for
             every loss; "trivial" on the output at 2C/λ, private for every loss; "smallest" on the output at
             (1 + 1/n_i)C/(λ(1 − ηλ/2)), private for every convex loss.
@@ -116,10 +116,10 @@ class LocalisedClipped(Algorithm[Phase]):
     readings: ClassVar = {
         "literal": {},
         "corrected": {"first_exponent": "corrected", "step_caps": "corrected", "project": True},
-        "private": {"first_exponent": "corrected", "step_caps": "corrected", "project": True, "noise": "steps"},
+        "private": {"first_exponent": "corrected", "step_caps": "corrected", "noise": "steps"},
         "trivial": {"first_exponent": "corrected", "step_caps": "corrected", "project": True, "noise": "trivial"},
         "smallest": {"first_exponent": "corrected", "step_caps": "corrected", "project": True, "noise": "smallest"},
-        "every-loss": {"project": True, "noise": "steps", "weights": "geometric", "lipschitz": "ignored"},
+        "every-loss": {"noise": "steps", "weights": "geometric", "lipschitz": "ignored"},
         "dialled": {"first_exponent": "corrected", "step_caps": "corrected", "project": True, "noise_dial": 0.05},
     }
 
@@ -349,8 +349,6 @@ class LocalisedClipped(Algorithm[Phase]):
 
 
 @procedure("tsybakov/proc-lnc-gm-fixed")
-def corrected(
-    p: float = 1.0, k: float = 2.0, noise: Literal["output", "steps", "trivial", "smallest"] = "output"
-) -> LocalisedClipped:
+def corrected(**fields: Any) -> LocalisedClipped:
     """Algorithm 3 with exponent p in every phase, corrected step and projected outputs."""
-    return LocalisedClipped(p=p, k=k, first_exponent="corrected", step_caps="corrected", project=True, noise=noise)
+    return LocalisedClipped(**{**LocalisedClipped.readings["corrected"], **fields})

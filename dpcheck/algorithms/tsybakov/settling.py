@@ -16,9 +16,9 @@ from dpcheck.geometry.norms import clip_norm
 from dpcheck.interfaces import Array, Sample, Workload
 from dpcheck.workloads.sheared import Sheared
 
-CLOSE: Any = {"gtol": 1e-10}
+CLOSE: Any = {"gtol": 1e-10}  # the same: where `root` begins
 """Where the search for a point of rest begins."""
-RESTING = 1e-14
+RESTING = 1e-14  # the same: what is left is asked for
 """Of that search: down to rounding, for what is left is asked for."""
 
 
@@ -78,7 +78,7 @@ def settled(
     return np.array(ends)[places]
 
 
-LONG = 10**4
+LONG = 10_000  # the same: walked or settled, a phase ends where it ends
 """Phases with more steps are not walked through, but taken where they come to rest."""
 
 

@@ -14,9 +14,9 @@ from dpcheck.errors import InvalidInput
 from dpcheck.interfaces import Array, procedure
 from dpcheck.statistics.binomial import binomial_quantile, binomial_tail
 
-BLOCK = 2**22
+BLOCK = 2**22  # the same: of memory alone
 """Distances computed at once."""
-MOST = 1000
+MOST = 1000  # the same: half as many are out of reach as well
 """Changed inclusions that are looked through: a Poisson variable of mean 6 is above it with probability 1e-1700."""
 
 

@@ -131,9 +131,7 @@ def _named(row: Batches) -> tuple[Release, ...]:
 
 
 @procedure("user_level/proc-rerm")
-def regularised_erm(
-    workload: Workload, sample: Sample, centre: Array, weight: float, *, accuracy: float = 1e-10
-) -> Array:
+def regularised_erm(workload: Workload, sample: Sample, centre: Array, weight: float, *, accuracy: float) -> Array:
     """argmin over the domain of the mean loss + weight/2 |x - centre|^2: (trials, d).
 
     Raises:

@@ -99,7 +99,7 @@ class PhasedSGD(Algorithm[GroupedPhase]):
     budgets = BUDGETS
     readings: ClassVar = {
         "literal": {"project": False},
-        "corrected": {"project": True},
+        "corrected": {},
         "dialled": {"c_groups": 0.5, "c_radius": 1.0, "c_noise": 0.01, "c_score": 0.05},
     }
 

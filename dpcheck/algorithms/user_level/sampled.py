@@ -58,7 +58,7 @@ class TestedMean:
         told = self._gaussian.log_ratio(mean, core[..., 1:], other[..., 1:])
         return np.asarray(bit + np.where(output[..., 0] == 1, told, 0.0))
 
-    def pure(self, sensitivity: float, count: int = 1) -> float:
+    def pure(self, sensitivity: float, count: int = 1) -> float:  # the same: infinite whatever the count
         """inf: the mean has Gaussian noise."""
         return math.inf if sensitivity > 0 else 0.0
 

@@ -13,6 +13,9 @@ from dpcheck.workloads import BaseWorkload, OfUsers
 BUDGETS = BudgetRange(largest_epsilon=10.0, delta_below=1.0)
 """Of the informal theorems; the formal Theorem B.1 does not name the largest epsilon."""
 
+MOST_BITS = 62
+"""Of a number of users that is searched for."""
+
 
 def samples_of(problem: Problem, label: str) -> int:
     """m, the samples of a user. Raises `InvalidInput` where the problem names none."""
@@ -48,12 +51,12 @@ def phase_size(n: int, q: float, i: int) -> float:
     return float(-math.expm1(-q * math.log(2)) * n * 2.0 ** (-i * q))
 
 
-def smallest_users(feasible: Callable[[int], bool], above: int = 1, most: int = 62) -> int | None:
+def smallest_users(feasible: Callable[[int], bool], above: int) -> int | None:
     """Smallest n > `above` with `feasible(n)`, for a condition that is monotone where floor(log2 n) does not change.
 
-    At a power of two a phase is added, which may undo what was feasible just below. None beyond 2^`most`.
+    At a power of two a phase is added, which may undo what was feasible just below. None beyond 2^`MOST_BITS`.
     """
-    for bits in range((above + 1).bit_length(), most + 1):
+    for bits in range((above + 1).bit_length(), MOST_BITS + 1):
         high = (1 << bits) - 1
         if feasible(high):
             return least_integer(feasible, max(above, high >> 1), high)

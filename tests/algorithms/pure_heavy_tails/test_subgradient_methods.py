@@ -119,7 +119,7 @@ def test_lemma_d_5_with_a_biased_oracle():
     with pytest.raises(InvalidInput, match="bias"):
         biased_subgradient(biased, exact(box.project), np.zeros((1, 2)), alpha, D, L, bias=alpha)
     with pytest.raises(InvalidInput, match="norm"):
-        biased_subgradient(lambda x: 9 * np.ones_like(x), exact(box.project), np.zeros((1, 2)), alpha, D, L)
+        biased_subgradient(lambda x: 9 * np.ones_like(x), exact(box.project), np.zeros((1, 2)), alpha, D, L, bias=0.0)
 
 
 # Inexact projections

@@ -58,10 +58,10 @@ def test_descent_stays_within_its_reach_and_moves_by_what_is_claimed_in_one_dime
 
 def test_exact_minimiser_of_a_quadratic() -> None:
     sample = Sample(np.array([[[1.0, 0.0], [0.0, 0.0]]]), np.ones((1, 2)))
-    found = regularised_minimiser(WORK, sample, np.array([[0.2, 0.4]]), 3.0)
+    found = regularised_minimiser(WORK, sample, np.array([[0.2, 0.4]]), 3.0, gap=1e-12)
     assert found == pytest.approx(np.array([[(0.5 + 0.6) / 4, 0.3]]), abs=1e-10)
     with pytest.raises(InvalidInput, match="weight"):
-        regularised_minimiser(WORK, sample, np.zeros((1, 2)), 0.0)
+        regularised_minimiser(WORK, sample, np.zeros((1, 2)), 0.0, gap=1e-12)
 
 
 def test_dykstra_finds_the_projection_where_alternation_does_not() -> None:

@@ -124,14 +124,14 @@ def test_packing_is_apart() -> None:
 def test_instances_have_the_stated_moments() -> None:
     v = np.ones(64)
     for k, chance in ((2.0, 0.01), (4.0, 0.1)):
-        literal = private_instance(v, chance, k=k, ball="printed")
-        repaired = private_instance(v, chance, k=k, ball="corrected")
+        literal = private_instance(v, chance, k=k, theta=2.0, r_k=2.0, ball="printed")
+        repaired = private_instance(v, chance, k=k, theta=2.0, r_k=2.0, ball="corrected")
         assert repaired.constants.moment(k, 1) <= 2.0
         # E sup |gradient|^k: the power is as steep on the printed ball as the atom is long.
         excess = literal.constants.moment(k, 1) ** k / 2.0**k
         assert excess == pytest.approx(1 + (1 / chance - 1) * 2.0**-k)
         assert np.linalg.norm(repaired.mean) == pytest.approx(chance ** ((k - 1) / k))
-    product = statistical_instance(v, 0.1)
+    product = statistical_instance(v, 0.1, theta=2.0, r_k=2.0)
     assert product.lengths[0][0] == pytest.approx(1.0)
     assert np.linalg.norm(product.mean) == pytest.approx(0.1)
     means = product.draw(np.random.default_rng(1), 400, 100, means_only=True).values[:, 0]
@@ -143,7 +143,7 @@ def test_instances_have_the_stated_moments() -> None:
 
 
 def test_plug_in_finds_the_minimiser_without_noise() -> None:
-    work = private_instance(np.array([1.0, -1.0, 1.0]), 0.5, theta=4.0, ball="corrected")
+    work = private_instance(np.array([1.0, -1.0, 1.0]), 0.5, k=2.0, theta=4.0, r_k=2.0, ball="corrected")
     found = plug_in(work, work.mean[None], 10, 5.0, 1e12, np.random.default_rng(0))
     assert found[0] == pytest.approx(work.best, abs=1e-4)
 

@@ -253,7 +253,7 @@ def test_regularised_minimiser_is_the_closed_form() -> None:
     users = Users(QuadraticMean(size, mean, ball, radius=1.0), 3)
     values = users.rows(np.random.default_rng(6), 2, 5)
     centre = np.array([[0.3, -0.2], [0.9, 0.1]])
-    found = regularised_erm(users, Sample(values, np.ones((1, 5))), centre, 0.7)
+    found = regularised_erm(users, Sample(values, np.ones((1, 5))), centre, 0.7, accuracy=1e-10)
     expected = ball.project((values.mean(axis=(1, 2)) + 0.7 * centre) / 1.7)
     assert np.abs(found - expected).max() < 1e-5  # a gap of 1e-10 L R is a distance of 1e-5
 
@@ -288,9 +288,9 @@ def test_best_q_and_the_sizes_of_phases() -> None:
 
 def test_smallest_users_looks_into_every_octave() -> None:
     # Feasible from 100 to 127 and from 150 on: at a power of two a phase is added.
-    assert smallest_users(lambda n: 100 <= n < 128 or n >= 150) == 100
+    assert smallest_users(lambda n: 100 <= n < 128 or n >= 150, 1) == 100
     assert smallest_users(lambda n: 100 <= n < 128 or n >= 150, 130) == 150
-    assert smallest_users(lambda n: False, most=10) is None
+    assert smallest_users(lambda n: False, 1) is None
 
 
 @pytest.mark.parametrize(("a", "kappa"), [(0.5, 1.0), (0.2, 0.3), (0.7, 0.0)])
