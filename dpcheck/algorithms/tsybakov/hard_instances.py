@@ -14,6 +14,8 @@ from dpcheck.interfaces import Array, Rng, procedure
 from dpcheck.laws import Gaussian
 from dpcheck.workloads.tilted_power import ProductTilt, SparseTilt, TiltedPower
 
+LARGEST = 240  # the same: of patience alone
+"""Dimension up to which 2^(d/20) vectors, 4096 at most, are looked for where no size is given."""
 PATIENCE = 200  # the same: of patience alone
 """Vectors that are drawn for each that is wanted."""
 
@@ -23,13 +25,15 @@ def sign_packing(d: int, rng: Rng, size: int | None = None) -> Array:
     """Sign vectors that differ pairwise in at least d/8 places, by greedy rejection: (size, d).
 
     Args:
-        size: how many; ceil(2^(d/20)) by default.
+        size: how many; ceil(2^(d/20)) by default, up to d = 240.
 
     Raises:
-        InvalidInput: the search does not find that many.
+        InvalidInput: the search does not find that many, or would not end.
     """
     if d < 1:
         raise InvalidInput(f"a dimension must be >= 1, got {d}")
+    if size is None and d > LARGEST:
+        raise InvalidInput(f"2^(d/20) sign vectors are too many to look for at d = {d}; give size=")
     wanted = math.ceil(2 ** (d / 20)) if size is None else size
     apart, kept = math.ceil(d / 8), np.empty((0, d))
     for _ in range(PATIENCE * wanted):

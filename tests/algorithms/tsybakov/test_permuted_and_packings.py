@@ -119,6 +119,8 @@ def test_packing_is_apart() -> None:
     assert differ[~np.eye(8, dtype=bool)].min() >= 8
     with pytest.raises(InvalidInput, match="found only"):
         sign_packing(1, np.random.default_rng(0), 3)
+    with pytest.raises(InvalidInput, match="too many to look for at d = 100000; give size="):
+        sign_packing(100_000, np.random.default_rng(0))
 
 
 def test_instances_have_the_stated_moments() -> None:
