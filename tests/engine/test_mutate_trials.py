@@ -17,10 +17,12 @@ from edits import edit
 from dpcheck.claims import Paper
 from dpcheck.engine import catalogue
 from dpcheck.engine.mutate import bugs, claims, gate, rules
+from dpcheck.engine.mutate import trials as trials_module
 from dpcheck.engine.mutate.mutation import Mutation, Trial
 from dpcheck.engine.mutate.resolution import resolutions
 from dpcheck.engine.mutate.slices import plain
 from dpcheck.engine.mutate.table import Table, Watched
+from dpcheck.engine.mutate.traces import traced
 from dpcheck.engine.mutate.trials import Trials
 from dpcheck.errors import InvalidInput
 from dpcheck.mutants import seeded
@@ -414,13 +416,20 @@ def test_a_digest_is_that_of_another_python() -> None:
     assert plain(ast.parse("def f(x=0): return [x, 1.5, {'a': ()}]").body[0]) != before
 
 
-def test_a_check_that_takes_too_long_is_stopped_and_noted(root: Path) -> None:
+def test_a_check_that_takes_too_long_is_stopped_and_noted(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Clocks of two kinds: it may seem to have been stopped a little before its limit.
+    monkeypatch.setattr(trials_module, "traced", lambda *a, **k: dataclasses.replace(traced(*a, **k), seconds=0.9))
     endless = (
         "    while SIZE:\n        dp.claim('toy/lem-2').evaluate(L=1.0)\n    return holds('it is small', 'exact')\n"
     )
     edit(root / "audits" / "toy.py", '    return holds("it is small", "exact")\n', endless)
     found = catalogue.load(root)
-    trials = Trials(found, list(found.checks.values()), folders=[root.parent / "algorithms"], limit=1.0)
+
+    def begun() -> Trials:
+        folders, kept = [root.parent / "algorithms"], root / "mutants.jsonl"
+        return Trials(found, list(found.checks.values()), folders=folders, limit=1.0, kept=kept)
+
+    trials = begun()
     trials.trace()
     dear = [id for id, trace in trials.traces.items() if trace.dear]
     assert dear == ["toy/lem-2::reads_and_ignores"]
@@ -428,6 +437,9 @@ def test_a_check_that_takes_too_long_is_stopped_and_noted(root: Path) -> None:
     assert dear[0] not in [
         check.id for check in trials.concerned(claims.scaled(trials.catalogue.claims["toy/lem-2"], 2))
     ]
+    ran: list[str] = []
+    begun().trace(ran.append)
+    assert ran == [], "what is known to take longer is not stopped a second time"
 
 
 class Thing:

@@ -12,6 +12,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import CodeType, MappingProxyType
 from typing import Any, TypeVar
@@ -151,7 +152,9 @@ class Trials:
                 self.traces[id] = Trace(id, "", ended.failure, False, 0.0, (), {})
                 continue
             stopped = Trace(id, "", "", False, self.limit, (), {}, self.watched, dear=True)
-            self.traces[id] = trace = stopped if ended.value is None else Trace.read(ended.value)
+            trace = stopped if ended.value is None else Trace.read(ended.value)
+            # What was stopped a moment before its limit takes longer than that.
+            self.traces[id] = trace = replace(trace, seconds=max(trace.seconds, self.limit)) if trace.dear else trace
             value = {"trace": trace.plain(), "state": self._state(trace)}
             self._kept.keep(value, "trace", id, self.size, str(self.seed))
 
