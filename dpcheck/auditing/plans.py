@@ -327,8 +327,10 @@ def count(
         for start in range(0, size, runner.chunk):
             for side, drawn in enumerate(runner.both(min(runner.chunk, size - start), "counted", number, block=block)):
                 if drawn is not None:
-                    first[:, side] += observed(whole, premise, side, drawn)
-                    fresh[:, side] += plan.cells.count(plan.scorer(drawn.outputs))
+                    scored = plan.scorer(drawn.outputs)
+                    same = plan.scorer is whole.scorer
+                    first[:, side] += observed(whole, premise, side, drawn, scored if same else None)
+                    fresh[:, side] += plan.cells.count(scored)
                     if anew:
                         past[side].append(drawn.outputs)
             number += 1
@@ -347,9 +349,15 @@ def _recounted(plan: Plan, past: tuple[list[Outputs], list[Outputs]]) -> NDArray
     return counts
 
 
-def observed(plan: Plan, premise: Premise, side: int, drawn: DrawnOutputs) -> NDArray[np.int64]:
-    """(cells,) counts of outputs on one input, of which the premise is told as well."""
-    index = plan.cells.index(plan.scorer(drawn.outputs))
+def observed(
+    plan: Plan, premise: Premise, side: int, drawn: DrawnOutputs, scored: Array | None = None
+) -> NDArray[np.int64]:
+    """(cells,) counts of outputs on one input, of which the premise is told as well.
+
+    Args:
+        scored: the outputs by the score of the plan, where they have been scored.
+    """
+    index = plan.cells.index(plan.scorer(drawn.outputs) if scored is None else scored)
     premise.observe(side, index, drawn.outputs.matrix, drawn.sizes, drawn.second)
     return np.bincount(index, minlength=len(plan.taught))
 
