@@ -239,7 +239,7 @@ def _subgradients() -> Edges:
 
     calls: list[Asked] = []
     adaptive = partial(adaptive_inexact_subgradient, slope, near)
-    biased = partial(biased_subgradient, slope, near, np.array([[0.0], [0.3]]))
+    biased = partial(biased_subgradient, slope, near, np.array([[0.0], [0.3]]), bias=0.0)
     for at, legal in ((1.0, True), (1.001, False)):
         calls.append((f"Algorithm 3 from {at} of [-1, 1]", partial(adaptive, np.full((1, 1), at), 0.5, 2.0), legal))
     tiny = exact(lambda x: np.clip(x, -1e-4, 1e-4))
@@ -257,7 +257,7 @@ def _subgradients() -> Edges:
     calls.append(
         (
             "Lemma D.5 on a short interval, gentle slopes",
-            partial(biased_subgradient, lambda x: np.sign(x) / 4, near, np.full((1, 1), 0.4), 0.5, 0.5, 0.5),
+            partial(biased_subgradient, lambda x: np.sign(x) / 4, near, np.full((1, 1), 0.4), 0.5, 0.5, 0.5, bias=0.0),
             True,
         )
     )
