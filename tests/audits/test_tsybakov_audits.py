@@ -291,7 +291,7 @@ def test_a_larger_bias_breaks_theorem_8(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_alternating_projections_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     names = names_of("proc-dykstra", "projection_on_an_intersection")
-    monkeypatch.setitem(names, "dykstra", lambda first, second, w: second(first(second(first(w)))))
+    monkeypatch.setitem(names, "dykstra", lambda first, second, w, limit: second(first(second(first(w)))))
     assert run("proc-dykstra", "projection_on_an_intersection").outcome == "refuted"
 
 
