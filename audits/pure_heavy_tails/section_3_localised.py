@@ -267,7 +267,7 @@ def population(name: str) -> FinitePopulation:
     grid={
         "data": by_size(["visits, squared, mean", "progression, absolute, slope"], list(DATA)),
         "solver": ("single", "double"),
-        "n": by_size([2**10], [2**9, 2**11, 2**13]),
+        "n": by_size([2**10], [2**9, 2**12], [2**9, 2**11, 2**13]),
     },
     expect=("holds", "undecided"),
 )
@@ -276,9 +276,8 @@ def risk_on_real_records(context: Context, *, data: str, solver: str, n: int) ->
     work: Any = population(data)
     epsilon, k = 1.0, 2.0
     D, moments = work.constants.diameter(2.0), {j: work.constants.moment(j, 1) for j in (1.0, 2.0)}
-    # A polyhedral loss in several parameters is minimised by one conic program a trial and block.
-    conic = work.constants.d > 1 and work.link.pieces is not None
-    trials = context.scale(6, 12) if conic else context.scale(40, 120)
+    # A loss in several parameters is minimised anew in each trial and block, a polyhedral one by a conic program.
+    trials = context.scale(6, 12, 40) if work.constants.d > 1 else context.scale(40, 120)
     values = risk.excess_risks(
         practical(k, solver),
         work,

@@ -448,7 +448,7 @@ def travel(log_n: int, m: int, d: int) -> float:
     return sum(phase.eta * (phase.steps - 1) / 2 for phase in phases_)
 
 
-@check("user_level/thm-b1@travel", kind="risk", grid={"log_n": by_size([18], [18, 20])})
+@check("user_level/thm-b1@travel", kind="risk", grid={"log_n": by_size([18], [18], [18, 20])})
 def printed_algorithm_1_on_two_opposite_data_sets(context: Context, *, log_n: int) -> Verdict:
     """Two runs with the same noise, all samples u in one and -u in the other, printed constants (private), m = d = 10.
 

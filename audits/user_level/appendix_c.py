@@ -441,7 +441,7 @@ def sampled(curvature: float, **at: Any) -> Instance:
     return replace(one, at={**one.at, "T": float(first.steps), "lambda": weight})
 
 
-@of_sampled_phases("n", powers(10, range(12, 17)))
+@of_sampled_phases("n", powers(10, range(12, 16)))
 def slope_in_users(*, n: int, curvature: float) -> Instance:
     """Mean excess risk over n, the worst over bowls of every curvature: sampled phases, private as they stand."""
     return sampled(curvature, n=n)
