@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -259,7 +259,7 @@ def _summary(result: RunResult, seed: int, store: Path, catalogue: Catalogue) ->
         verdict = "every verdict as expected" if result.records else "no verdict yet"
     also = "".join(f" --also {typed(path)}" for path in catalogue.besides)
     keys = dict.fromkeys(record.label.partition("/")[0] for record in result.records)
-    mine = set() if catalogue.layout.papers else _own_papers(catalogue)
+    mine = set() if catalogue.layout.papers else _own_papers(catalogue, [record.label for record in result.records])
     only = "".join(f" --only {key}" for key in keys) if keys and keys.keys() <= mine else ""
     follow = f"dpcheck report{only}{catalogue.layout.reached}{also}"
     if result.waiting:
@@ -274,13 +274,16 @@ def _summary(result: RunResult, seed: int, store: Path, catalogue: Catalogue) ->
     click.echo(f"  {verdict} · store {shown(store.resolve())} · next: {follow}")
 
 
-def _own_papers(catalogue: Catalogue) -> set[str]:
-    """The keys of papers of one's own: those in folders of theirs, and of statements in files named by --also."""
+def _own_papers(catalogue: Catalogue, labels: Iterable[str]) -> set[str]:
+    """The keys of papers of one's own: those in folders of theirs, and of these statements if --also names their file.
+
+    No other statement is looked at: to find where it stands, its file would have to be imported.
+    """
     keys: set[str] = set().union(*catalogue.own.folders.values())
-    for label in catalogue.claims:
-        place = catalogue.root / catalogue.home(label).path
-        if any(place.is_relative_to(path) for path in catalogue.besides):
-            keys.add(label.partition("/")[0])
+    for label in labels if catalogue.besides else ():
+        if label in catalogue.claims:
+            place = catalogue.root / catalogue.home(label).path
+            keys |= {label.partition("/")[0] for path in catalogue.besides if place.is_relative_to(path)}
     return keys
 
 
