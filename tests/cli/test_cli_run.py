@@ -44,6 +44,24 @@ def test_run(root: Path, cli: Cli) -> None:
     assert "5 in the store already" in cli("run", "toy", "--size", "standard").stderr
 
 
+def test_a_label_loads_its_own_files_alone(root: Path, cli: Cli) -> None:
+    """From the choice of checks to the last line, which names the papers of one's own."""
+    for key in ("first", "second"):
+        paper = f"from dpcheck.claims import Paper\nPAPER = Paper(key='{key}', title='t', authors='a', reference='r')\n"
+        paper += f"one = PAPER.claim('{key}/lem-1', 'Lemma 1', 'It is so.', kind='lemma')\n"
+        audit = f"@check('{key}/lem-1', kind='symbolic')\ndef fine(context):\n    return holds('fine', 'exact')\n"
+        (root / "bounds" / f"{key}.py").write_text(paper)
+        (root / "audits" / f"{key}.py").write_text(HEAD + audit)
+    code = (
+        "import sys; from dpcheck.cli import main; main(sys.argv[1:], standalone_mode=False); "
+        "print(*{m.rpartition('.')[2] for m in sys.modules if m.startswith('dpcheck_content')})"
+    )
+    run = [sys.executable, "-c", code, "run", "first/lem-1", "--workers", "0"]
+    loaded = subprocess.run(run, capture_output=True, text=True, check=True).stdout.splitlines()[-1].split()
+    assert "first" in loaded
+    assert "second" not in loaded
+
+
 def test_run_json(root: Path, cli: Cli) -> None:
     result = json.loads(cli("run", "toy/lem-2", "--json", "--seed", "3").stdout)
     assert result["summary"] == {"undecided": 1}
