@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy
@@ -76,21 +76,29 @@ def _log_density(at: Array, middle: Array, spread: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Additive(Score):
-    """A sum of linear splines, one of each column or independent component: many weak leaks that are not linear.
+class _OfColumns(Score):
+    """A sum of one function of each column, or independent component.
 
     Attributes:
         components: of what FastICA (Hyvärinen 1999) finds, instead of the columns.
+        summed: what is summed, for the name.
     """
 
     components: bool = False
+    summed: ClassVar[str]
     learned = True
     smooth = True
     raw = False
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        return f"splines of {'components' if self.components else 'columns'}"
+        return f"{self.summed} of {'components' if self.components else 'columns'}"
+
+
+class Additive(_OfColumns):
+    """Linear splines: many weak leaks that are not linear."""
+
+    summed = "splines"
 
     def fit(self, data: Outputs, neighbour: Outputs, rng: np.random.Generator) -> Scorer:
         rows, side = _rows(data, neighbour)
@@ -106,25 +114,14 @@ class Additive(Score):
         return _linear(features, rows, side)
 
 
-@dataclass(frozen=True)
-class Shifts(Score):
+class Shifts(_OfColumns):
     """Noise of one law in every column, or independent component, each at another place on either input.
 
     The law is learned from all columns together, so that a leak of many weak shifts costs one parameter a column; for
     Laplace noise its log-ratio is cut off on both sides, as the true one is.
-
-    Attributes:
-        components: of what FastICA (Hyvärinen 1999) finds, instead of the columns.
     """
 
-    components: bool = False
-    learned = True
-    smooth = True
-    raw = False
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return f"shifts of {'components' if self.components else 'columns'}"
+    summed = "shifts"
 
     def fit(self, data: Outputs, neighbour: Outputs, rng: np.random.Generator) -> Scorer:
         rows, side = _rows(data, neighbour, ROWS_OF_FEW)

@@ -32,7 +32,7 @@ GROWN = 1.5
 """Times as many outputs as taught the score before, without which none is learned anew."""
 TELLING, DECIDING = 16_000, 40_000
 """Outputs, of both inputs together, without which no kind of score is given up, and more than half of them are not.
-Given up from 4,000 on, the right kind was lost in half of the audits of ten correlated weak columns."""
+Given up from 4,000 on, the right kind was lost in one of two traced audits of ten correlated weak columns."""
 
 
 @dataclass

@@ -147,14 +147,18 @@ def _tails(scores: Sequence[int], made: NDArray[np.int64], theta: float) -> list
     def transform(place: int, n: int) -> NDArray[np.complex128]:
         return np.asarray(scipy.fft.rfft(_part(int(level[place]), n, float(lean[place]), size)))
 
+    @functools.cache
+    def law_of(*numbers: int) -> Array:
+        parts = [transform(place, n) for place, n in enumerate(numbers)]
+        return np.asarray(scipy.fft.irfft(np.prod(parts, axis=0), size))
+
     def tail(score: int, made: NDArray[np.int64]) -> float:
         centre = round(float((level * made) @ lean))
         if score <= max(0, centre - reach):
             return 1.0
         if score > int(level @ made):
             return 0.0
-        parts = [transform(place, n) for place, n in enumerate(made.tolist())]
-        law = scipy.fft.irfft(np.prod(parts, axis=0), size)
+        law = law_of(*made.tolist())
         # Sums are known modulo `size`; all but `_TRIMMED` of them lie in one window of that width.
         sums = np.arange(score, centre + reach + 1)
         beyond = float(np.maximum(law[sums % size], 0.0) @ np.exp(-tilt * (sums - score)))
