@@ -35,11 +35,13 @@ from dpcheck.harness.symbolic import agree
 from dpcheck.interfaces import Algorithm, Array, Constants, Problem, Rng, Schedule
 from dpcheck.laws import Gaussian, NoisyMin
 from dpcheck.privacy import ApproxDP, Guarantee, PureDP
-from dpcheck.running import Fixed, Run
+from dpcheck.running import Fixed, Fresh, Run
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Verdict
 from dpcheck.workloads.base import BaseWorkload
 from dpcheck.workloads.crosspolytope import EqualRecords, L1Location, SignLasso, SignLinear
+
+from .atoms import CountedLasso, CountedLinear
 
 A = TypeVar("A", bound=Algorithm[Any])
 
@@ -204,12 +206,6 @@ SMALL = 1e-3
 """Phases whose balls together are so small a part of the domain are left out."""
 
 
-def large_phases(one: Instance) -> Schedule[Any]:
-    plan = one.algorithm.schedule(one.problem, one.n)
-    seen = [row for row in plan.phases if row.radius > SMALL * one.work.D]
-    return replace(plan, phases=tuple(seen))
-
-
 def shorter_steps(one: Instance) -> Instance:
     """η too small by (nε)^(1/4), as if D were."""
     return one.running(replace(one.algorithm, distance=one.work.D * (one.n * one.at["epsilon"]) ** -0.25))
@@ -218,7 +214,7 @@ def shorter_steps(one: Instance) -> Instance:
 LOCALISED: Mapping[str, Any] = {
     "part": "private",
     "family": SLOPES,
-    "engine": Equal(100, plan=large_phases),
+    "engine": Equal(100),
     "mutants": {"η times (nε)^(-1/4)": shorter_steps},
     "since": "standard",
 }
@@ -401,12 +397,12 @@ def certified_account(algorithm: Any, work: Any, epsilon: float, n: int, allowed
 def risk_of_linear_losses(context: Context, algorithm: Any, n: int, series: str) -> Verdict:
     """Linear losses in the plane, from the centre: the distance D to the minimiser, a vertex, is 1."""
     slope, trials = 0.95, 14
-    work = linear(2, slope)
+    work = CountedLinear(mu=(slope, 0.0))
     told, top = problem(work), 2 * slope
     algorithm = least_private(algorithm, told, n)
     # All trials at once: a step costs the same for one as for all.
-    rows = work.rows(context.rng("data"), trials, n)
-    values = work.excess_risk(algorithm.fit(work, Fixed(rows), told, rng=context.rng("runs"), trials=trials))
+    data = Fresh(work, trials, n, context.seed, context.name, series, n)
+    values = work.excess_risk(algorithm.fit(work, data, told, rng=context.rng("runs"), trials=trials))
     bound = bound_of("l1_geometry/thm-4@summed", algorithm, told, n)
     verdict = risk.expectation(values, bound, context.failure_probability, limit=top, x=float(n), series=series)
     return with_budget(without_bars(verdict), algorithm, told, n)
@@ -420,7 +416,7 @@ def planned_gradients(rule: str, p: float, d: int, epsilon: float, n: int) -> fl
 
 def lasso(d: int) -> SignLasso:
     """|x*|_1 = 0.8, in two coordinates."""
-    return SignLasso(x_star=(0.6, -0.2, *[0.0] * (d - 2)))
+    return CountedLasso(x_star=(0.6, -0.2, *[0.0] * (d - 2)))
 
 
 LIMIT = float(LASSO.excess_risk(LASSO.domain.vertices).max())
