@@ -1,7 +1,7 @@
 """Instances, and what checks of several sections do with them; losses of one record, on which rates are measured.
 
 All records of a data set are equal there, so that the excess risk is that of optimisation and of privacy, and any n can
-be run. Algorithm 1 makes n steps by default. It is run in a thousand, each the mean of many noisy gradients in a row,
+be run. Algorithm 1 makes n steps by default. It is run in 256, each the mean of many noisy gradients in a row,
 which moves the mirror image of the point as they do: the lines are those of the algorithm, with the noise of a step
 divided by the root of how many it stands for.
 """
@@ -9,8 +9,9 @@ divided by the root of how many it stands for.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
@@ -20,8 +21,14 @@ import sympy as sp
 
 import dpcheck as dp
 from dpcheck.accounting import account
-from dpcheck.algorithms.l1_geometry import GeneralLocalizedMirrorDescent, NoisyMirrorDescent, TreeFrankWolfe
+from dpcheck.algorithms.l1_geometry import (
+    GeneralLocalizedMirrorDescent,
+    LocalizedMirrorDescent,
+    NoisyMirrorDescent,
+    TreeFrankWolfe,
+)
 from dpcheck.algorithms.l1_geometry.frank_wolfe import weights
+from dpcheck.algorithms.l1_geometry.localized import DescentPhase
 from dpcheck.checks import Context
 from dpcheck.claims import Claim
 from dpcheck.engine.statements import bound_of
@@ -193,7 +200,7 @@ def averaged(algorithm: NoisyMirrorDescent, slope: float, **at: Any) -> Instance
     return replace(one, at={**one.at, "D": algorithm.reach(one.problem)})
 
 
-def in_few_steps(one: Instance, steps: int = 1024) -> Schedule[Any]:
+def in_few_steps(one: Instance, steps: int = 256) -> Schedule[Any]:
     """The plan of Algorithm 1 with so many steps, whose noise adds up to the same law."""
     plan = one.algorithm.schedule(one.problem, one.n)
     (row,) = plan.phases
@@ -204,6 +211,14 @@ def in_few_steps(one: Instance, steps: int = 1024) -> Schedule[Any]:
 
 SMALL = 1e-3
 """Phases whose balls together are so small a part of the domain are left out."""
+
+
+class LargePhases(LocalizedMirrorDescent):
+    """The phases whose balls are no small part of the domain: later ones move nothing, and cost no more privacy."""
+
+    def phases(self, problem: Problem, n: int) -> Iterator[DescentPhase]:
+        wide = SMALL * problem.constants.diameter(self.norm(problem))
+        return itertools.takewhile(lambda row: row.radius > wide, super().phases(problem, n))
 
 
 def shorter_steps(one: Instance) -> Instance:

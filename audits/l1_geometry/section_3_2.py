@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,9 +34,9 @@ from .cases import (
     DIAGONALS,
     LOCALISED,
     SIZES,
-    SMALL,
     STEEPNESS,
     TINY,
+    LargePhases,
     certified_account,
     diagonal,
     linear,
@@ -289,14 +288,6 @@ def stated_gradients_are_enough(context: Context, *, p: float, d: int, epsilon: 
             series, least = f"p = {p:g}, d = {d}, epsilon = {epsilon:g}", min(bound, stated)
             verdicts.append(runtime.verdict(spent, least, what="planned gradients", x=float(n), series=series))
     return combine(verdicts)
-
-
-class LargePhases(LocalizedMirrorDescent):
-    """The phases whose balls are no small part of the domain: later ones move nothing, and cost no more privacy."""
-
-    def phases(self, problem: Problem, n: int) -> Iterator[DescentPhase]:
-        wide = SMALL * problem.constants.diameter(self.norm(problem))
-        return itertools.takewhile(lambda row: row.radius > wide, super().phases(problem, n))
 
 
 @dataclass(frozen=True)
