@@ -1,7 +1,7 @@
 """Instances, and what checks of several sections do with them; losses of one record, on which rates are measured.
 
 All records of a data set are equal there, so that the excess risk is that of optimisation and of privacy, and any n can
-be run. Algorithm 1 makes n steps by default. It is run in 256, each the mean of many noisy gradients in a row,
+be run. Algorithm 1 makes n steps by default. It is run in a thousand, each the mean of many noisy gradients in a row,
 which moves the mirror image of the point as they do: the lines are those of the algorithm, with the noise of a step
 divided by the root of how many it stands for.
 """
@@ -200,7 +200,7 @@ def averaged(algorithm: NoisyMirrorDescent, slope: float, **at: Any) -> Instance
     return replace(one, at={**one.at, "D": algorithm.reach(one.problem)})
 
 
-def in_few_steps(one: Instance, steps: int = 256) -> Schedule[Any]:
+def in_few_steps(one: Instance, steps: int = 1024) -> Schedule[Any]:
     """The plan of Algorithm 1 with so many steps, whose noise adds up to the same law."""
     plan = one.algorithm.schedule(one.problem, one.n)
     (row,) = plan.phases
@@ -241,6 +241,8 @@ AVERAGED: Mapping[str, Any] = {
     "engine": Equal(80, plan=in_few_steps),  # the start is one of the points averaged
 }
 """Of rows of Algorithms 1 and 5, whose batch is the default."""
+SHORTER: Mapping[str, Any] = {**AVERAGED, "engine": Equal(80, plan=lambda one: in_few_steps(one, 256))}
+"""Of those over n and epsilon: a step is the same part of the domain at every n epsilon, however many there are."""
 
 
 TINY = 1e-8
