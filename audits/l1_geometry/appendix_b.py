@@ -36,7 +36,6 @@ from .cases import (
     AVERAGED,
     DELTAS,
     DIAGONALS,
-    SHORTER,
     SIZES,
     STEEPNESS,
     TINY,
@@ -367,13 +366,13 @@ def two_norm_against_q_norm(context: Context) -> Verdict:
     return combine([agree([*ones, *sharp], [*stated, *stated], "ratio of the norms"), below])
 
 
-@scaling("l1_geometry/thm-12", variable="n", sizes=[2**k * 10**8 for k in (14, 15, 17)], **SHORTER)
+@scaling("l1_geometry/thm-12", variable="n", sizes=[2**k * 10**8 for k in (14, 15, 17)], **AVERAGED)
 def plain_average_of_algorithm_5_in_n(*, n: int, slope: float) -> Instance:
     """Algorithm 5 in l_1.5 at its printed constants on its worst linear loss, over n."""
     return averaged(GeneralNoisyMirrorDescent(p=1.5), slope, n=n, epsilon=TINY)
 
 
-@scaling("l1_geometry/thm-12", variable="epsilon", sizes=[2.0**k / 10**14 for k in (14, 15, 17)], **SHORTER)
+@scaling("l1_geometry/thm-12", variable="epsilon", sizes=[2.0**k / 10**14 for k in (14, 15, 17)], **AVERAGED)
 def plain_average_of_algorithm_5_in_epsilon(*, epsilon: float, slope: float) -> Instance:
     """The same over epsilon."""
     return averaged(GeneralNoisyMirrorDescent(p=1.5), slope, n=10**14, epsilon=epsilon)

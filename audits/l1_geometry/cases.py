@@ -241,8 +241,6 @@ AVERAGED: Mapping[str, Any] = {
     "engine": Equal(80, plan=in_few_steps),  # the start is one of the points averaged
 }
 """Of rows of Algorithms 1 and 5, whose batch is the default."""
-SHORTER: Mapping[str, Any] = {**AVERAGED, "engine": Equal(80, plan=lambda one: in_few_steps(one, 256))}
-"""Of those over n and epsilon: a step is the same part of the domain at every n epsilon, however many there are."""
 
 
 TINY = 1e-8

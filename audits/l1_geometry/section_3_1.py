@@ -35,7 +35,6 @@ from .atoms import CountedLinear
 from .cases import (
     AVERAGED,
     DELTAS,
-    SHORTER,
     STEEPNESS,
     TINY,
     audited,
@@ -372,13 +371,13 @@ def average_in_few_steps(context: Context) -> Verdict:
     return admitted(few, one, context.scale(40, 200), context)
 
 
-@scaling("l1_geometry/thm-3", variable="n", sizes=[2**k * 10**8 for k in (15, 17, 19)], **SHORTER)
+@scaling("l1_geometry/thm-3", variable="n", sizes=[2**k * 10**8 for k in (15, 17, 19)], **AVERAGED)
 def plain_average_in_n(*, n: int, slope: float) -> Instance:
     """Algorithm 1 at its printed constants on its worst linear loss, over n."""
     return averaged(NoisyMirrorDescent(), slope, n=n, epsilon=TINY)
 
 
-@scaling("l1_geometry/thm-3", variable="epsilon", sizes=[2.0**k / 10**14 for k in (15, 17, 19)], **SHORTER)
+@scaling("l1_geometry/thm-3", variable="epsilon", sizes=[2.0**k / 10**14 for k in (15, 17, 19)], **AVERAGED)
 def plain_average_in_epsilon(*, epsilon: float, slope: float) -> Instance:
     """The same over epsilon."""
     return averaged(NoisyMirrorDescent(), slope, n=10**14, epsilon=epsilon)

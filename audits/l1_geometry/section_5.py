@@ -169,7 +169,7 @@ def gradients_of_the_restarted_tree(context: Context, *, noise: str) -> Verdict:
 
 @dataclass(frozen=True)
 class Fine(LocalizedMirrorDescent):
-    """Algorithm 2 with 2^94 steps a phase, and sixteen phases: later ones have balls of 2^-80 of the first.
+    """Algorithm 2 with 2^94 steps a phase, and twelve phases: later ones have balls of 2^-60 of the first.
 
     T b^2 = n_i^2 whatever b, and so many steps forget where they began. A batch stays below 2^63, beyond which the
     accountant cannot count draws.
@@ -179,7 +179,7 @@ class Fine(LocalizedMirrorDescent):
         return n_i / 2**47
 
     def phases(self, problem: Problem, n: int) -> Iterator[DescentPhase]:
-        return itertools.islice(super().phases(problem, n), 16)
+        return itertools.islice(super().phases(problem, n), 12)
 
 
 RESTARTS = StronglyConvexReduction(inner=Fine())
