@@ -17,7 +17,7 @@ from dpcheck.errors import InvalidInput
 from dpcheck.geometry.norms import dual_exponent, norm, ordinary, scaled, unscaled
 from dpcheck.interfaces import Array, Rng
 
-ROUNDING = 2e-15
+ROUNDING = 4e-16
 """Relative error of a sum that counts as none."""
 
 
