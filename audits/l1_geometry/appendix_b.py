@@ -221,7 +221,7 @@ def printed_step_at_two_keeps_the_logarithm(context: Context) -> Verdict:
     below; runs at the printed noise lie there. With the corrected step, on the loss that suits it, it does not grow.
     """
     numbers: dict[str, Any] = {}
-    points, root = [], context.scale(32, 64)  # sqrt T
+    points, root = [], 32  # sqrt T
     for d in (4, 32, 256):
         # So many records that all slopes are below L = 1, and so few that the noise is the larger part.
         b = math.ceil(1500 / root * math.sqrt(d * math.log(d)))

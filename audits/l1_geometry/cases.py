@@ -9,8 +9,9 @@ divided by the root of how many it stands for.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
@@ -20,8 +21,14 @@ import sympy as sp
 
 import dpcheck as dp
 from dpcheck.accounting import account
-from dpcheck.algorithms.l1_geometry import GeneralLocalizedMirrorDescent, NoisyMirrorDescent, TreeFrankWolfe
+from dpcheck.algorithms.l1_geometry import (
+    GeneralLocalizedMirrorDescent,
+    LocalizedMirrorDescent,
+    NoisyMirrorDescent,
+    TreeFrankWolfe,
+)
 from dpcheck.algorithms.l1_geometry.frank_wolfe import weights
+from dpcheck.algorithms.l1_geometry.localized import DescentPhase
 from dpcheck.checks import Context
 from dpcheck.claims import Claim
 from dpcheck.engine.statements import bound_of
@@ -35,11 +42,13 @@ from dpcheck.harness.symbolic import agree
 from dpcheck.interfaces import Algorithm, Array, Constants, Problem, Rng, Schedule
 from dpcheck.laws import Gaussian, NoisyMin
 from dpcheck.privacy import ApproxDP, Guarantee, PureDP
-from dpcheck.running import Fixed, Run
+from dpcheck.running import Fixed, Fresh, Run
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Verdict
 from dpcheck.workloads.base import BaseWorkload
 from dpcheck.workloads.crosspolytope import EqualRecords, L1Location, SignLasso, SignLinear
+
+from .atoms import CountedLasso, CountedLinear
 
 A = TypeVar("A", bound=Algorithm[Any])
 
@@ -204,10 +213,12 @@ SMALL = 1e-3
 """Phases whose balls together are so small a part of the domain are left out."""
 
 
-def large_phases(one: Instance) -> Schedule[Any]:
-    plan = one.algorithm.schedule(one.problem, one.n)
-    seen = [row for row in plan.phases if row.radius > SMALL * one.work.D]
-    return replace(plan, phases=tuple(seen))
+class LargePhases(LocalizedMirrorDescent):
+    """The phases whose balls are no small part of the domain: later ones move nothing, and cost no more privacy."""
+
+    def phases(self, problem: Problem, n: int) -> Iterator[DescentPhase]:
+        wide = SMALL * problem.constants.diameter(self.norm(problem))
+        return itertools.takewhile(lambda row: row.radius > wide, super().phases(problem, n))
 
 
 def shorter_steps(one: Instance) -> Instance:
@@ -218,7 +229,7 @@ def shorter_steps(one: Instance) -> Instance:
 LOCALISED: Mapping[str, Any] = {
     "part": "private",
     "family": SLOPES,
-    "engine": Equal(100, plan=large_phases),
+    "engine": Equal(100),
     "mutants": {"η times (nε)^(-1/4)": shorter_steps},
     "since": "standard",
 }
@@ -401,12 +412,12 @@ def certified_account(algorithm: Any, work: Any, epsilon: float, n: int, allowed
 def risk_of_linear_losses(context: Context, algorithm: Any, n: int, series: str) -> Verdict:
     """Linear losses in the plane, from the centre: the distance D to the minimiser, a vertex, is 1."""
     slope, trials = 0.95, 14
-    work = linear(2, slope)
+    work = CountedLinear(mu=(slope, 0.0))
     told, top = problem(work), 2 * slope
     algorithm = least_private(algorithm, told, n)
     # All trials at once: a step costs the same for one as for all.
-    rows = work.rows(context.rng("data"), trials, n)
-    values = work.excess_risk(algorithm.fit(work, Fixed(rows), told, rng=context.rng("runs"), trials=trials))
+    data = Fresh(work, trials, n, context.seed, context.name, series, n)
+    values = work.excess_risk(algorithm.fit(work, data, told, rng=context.rng("runs"), trials=trials))
     bound = bound_of("l1_geometry/thm-4@summed", algorithm, told, n)
     verdict = risk.expectation(values, bound, context.failure_probability, limit=top, x=float(n), series=series)
     return with_budget(without_bars(verdict), algorithm, told, n)
@@ -420,7 +431,7 @@ def planned_gradients(rule: str, p: float, d: int, epsilon: float, n: int) -> fl
 
 def lasso(d: int) -> SignLasso:
     """|x*|_1 = 0.8, in two coordinates."""
-    return SignLasso(x_star=(0.6, -0.2, *[0.0] * (d - 2)))
+    return CountedLasso(x_star=(0.6, -0.2, *[0.0] * (d - 2)))
 
 
 LIMIT = float(LASSO.excess_risk(LASSO.domain.vertices).max())

@@ -27,10 +27,11 @@ from dpcheck.harness.scaling import Equal, Instance, admitted, scaling
 from dpcheck.harness.symbolic import agree
 from dpcheck.interfaces import Array
 from dpcheck.privacy import ApproxDP
-from dpcheck.running import Fixed, Run
+from dpcheck.running import Fixed, Fresh, Run
 from dpcheck.verdicts import Point, Verdict, combine, consistent, differs, refuted
 
 from .appendix_b import AVERAGE, AVERAGED_IN_L, average
+from .atoms import CountedLinear
 from .cases import (
     AVERAGED,
     DELTAS,
@@ -311,17 +312,13 @@ def empirical_excess_of_the_average(context: Context, *, case: tuple[int, float]
     log d)/T), which is below the excess of the start; with the least constant in place of 100 that is certified.
     """
     n, epsilon = case
-    work = linear(4, -0.95, shape="simplex")
+    work, trials = CountedLinear(mu=(-0.95, 0.0, 0.0, 0.0), shape="simplex"), context.scale(400, 1000)
     told = problem(work, ApproxDP(epsilon, 1e-5))
     algorithm = least_private(NoisyMirrorDescent(mirror="entropy"), told, n)
-    trials = context.scale(400, 1000)
-    values = []
-    for number, (rng, size) in enumerate(context.chunks(trials, n * n, "runs")):
-        rows = work.rows(context.rng("data", number), size, n)
-        point = algorithm.fit(work, Fixed(rows), told, rng=rng, trials=size)
-        mean = rows.mean(axis=1)
-        values.append((mean * point).sum(axis=1) - mean.min(axis=1))
-    entries = np.maximum(0.0, np.concatenate(values))
+    data = Fresh(work, trials, n, context.seed, context.name, n)
+    point = algorithm.fit(work, data, told, rng=context.rng("runs"), trials=trials)
+    mean = data.read().mean(work.atoms[0][None])
+    entries = np.maximum(0.0, (mean * point).sum(axis=1) - mean.min(axis=1))
     bound = bound_of("l1_geometry/thm-3@summed", algorithm, told, n)
     if bound >= 0.75 * 0.95:
         return differs(f"the bound {bound:.4g} does not tell the uniform point from an answer: more records are wanted")

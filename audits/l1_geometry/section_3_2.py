@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 import sympy as sp
 
 from dpcheck.algorithms.l1_geometry import GeneralLocalizedMirrorDescent, LocalizedMirrorDescent
+from dpcheck.algorithms.l1_geometry.localized import DescentPhase
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.settings import drawn, settings
@@ -18,7 +19,7 @@ from dpcheck.errors import InvalidInput
 from dpcheck.geometry import norms
 from dpcheck.harness import accuracy, runtime
 from dpcheck.harness.refutation import refuted_by
-from dpcheck.harness.scaling import Equal, Instance, Shared, Simulated, admitted, scaling, unmeasured
+from dpcheck.harness.scaling import Equal, Instance, admitted, scaling, unmeasured
 from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array, Problem, Rng
@@ -35,9 +36,9 @@ from .cases import (
     SIZES,
     STEEPNESS,
     TINY,
+    LargePhases,
     certified_account,
     diagonal,
-    large_phases,
     linear,
     location,
     planned_gradients,
@@ -46,6 +47,7 @@ from .cases import (
     taken_for_one,
     tilted,
 )
+from .engines import AtOnce
 from .lines import PHASES, PLACES, SYMBOLS, counted_phases, lines_of_phases, moves_its_phase_alone, regret
 
 OF_ALGORITHM_2 = {
@@ -289,7 +291,7 @@ def stated_gradients_are_enough(context: Context, *, p: float, d: int, epsilon: 
 
 
 @dataclass(frozen=True)
-class Coarse(LocalizedMirrorDescent):
+class Coarse(LargePhases):
     """Algorithm 2 with batches of a quarter of a phase, which make sixteen steps; privacy is that of these batches.
 
     T b² = n_i² whatever b, so that the steps of a phase average the same noise. They are not as good at it where the
@@ -301,14 +303,14 @@ class Coarse(LocalizedMirrorDescent):
 
 
 @dataclass(frozen=True)
-class GeneralCoarse(GeneralLocalizedMirrorDescent):
+class GeneralCoarse(LargePhases, GeneralLocalizedMirrorDescent):
     """The same of Algorithm 6."""
 
     def batch(self, problem: Problem, n_i: float, epsilon_i: float) -> float:
         return n_i / 4
 
 
-PRECISE: Mapping[str, Any] = {**LOCALISED, "engine": Equal(500, plan=large_phases), "mutants": {}}
+PRECISE: Mapping[str, Any] = {**LOCALISED, "engine": Equal(500), "mutants": {}}
 """Of rows over δ, whose logarithm moves little."""
 
 
@@ -397,7 +399,7 @@ MANY, FAINT = 2**68, 1e-11
 
 
 @dataclass(frozen=True)
-class ShortOnCubes(LocalizedMirrorDescent):
+class ShortOnCubes(LargePhases):
     """Algorithm 2 with batches of a 32nd of a phase, which make 1,024 steps; privacy is that of these batches."""
 
     def batch(self, problem: Problem, n_i: float, epsilon_i: float) -> float:
@@ -405,41 +407,48 @@ class ShortOnCubes(LocalizedMirrorDescent):
 
 
 @dataclass(frozen=True)
-class GeneralShort(GeneralLocalizedMirrorDescent):
+class GeneralShort(LargePhases, GeneralLocalizedMirrorDescent):
     """The same of Algorithm 6."""
 
     def batch(self, problem: Problem, n_i: float, epsilon_i: float) -> float:
         return n_i / 32
 
 
-def phases(one: Instance, rng: Rng, trials: int) -> Array:
-    """Where Algorithm 2 or 6 ends on the diagonal: the lines of its phases, of one coordinate.
+def phases(ones: Sequence[Instance], rng: Rng, trials: int) -> Array:
+    """Where Algorithm 2 or 6 ends on diagonals, losses of several slopes under one noise: the lines of its phases, of
+    one coordinate.
 
     Raises:
         InvalidInput: steps may meet the ball of a phase, which ties the coordinates together.
     """
-    d, slope = one.problem.constants.d, one.work.z[0]
-    half, pull, x = one.work.D / 2 / math.sqrt(d), slope / math.sqrt(d), np.zeros(trials)
+    one, slopes = ones[0], np.array([each.work.z[0] for each in ones])
+    d, steepest = one.problem.constants.d, float(slopes.max())
+    half, pull, x = one.work.D / 2 / math.sqrt(d), slopes[:, None] / math.sqrt(d), np.zeros((len(ones), trials))
     for row in one.algorithm.schedule(one.problem, one.n).phases:
         if row.radius < LAST * one.work.D:
             break
-        farthest = (slope + FAR * row.sigma * math.sqrt(d)) * row.eta / row.scale / 2
+        farthest = (steepest + FAR * row.sigma * math.sqrt(d)) * row.eta / row.scale / 2
         if row.p != 2 or farthest > row.radius:
             raise InvalidInput(
                 f"phase {row.i} has p = {row.p:g} and steps of up to {farthest:.3g} in a ball of {row.radius:.3g}: its "
                 "coordinates do not move apart; take more records"
             )
-        centre, total = x, np.zeros(trials)
-        for k in range(1, row.T + 1):
-            total += k * x
-            eta = row.step(k)
-            noisy = row.sigma * rng.standard_normal(trials) - pull
-            moved = centre + (1 - eta * row.weight) * (x - centre) - eta / row.scale * noisy
-            x = np.clip(moved, -half, half)
-        x = total / (row.T * (row.T + 1) / 2)
-    ends = np.zeros((trials, len(one.work.z)))
-    ends[:, 0] = math.sqrt(d) * x  # as all coordinates fare alike, the mean risk is that of this one
+        x = _one_phase(row, x, pull, half, rng)
+    ends = np.zeros((*x.shape, len(one.work.z)))
+    ends[..., 0] = math.sqrt(d) * x  # as all coordinates fare alike, the mean risk is that of this one
     return ends
+
+
+def _one_phase(row: DescentPhase, centre: Array, pull: Array, half: float, rng: Rng) -> Array:
+    """The average of the iterates, weighted by their number: (members, trials)."""
+    x, total = centre, np.zeros_like(centre)
+    for k in range(1, row.T + 1):
+        total += k * x
+        eta = row.step(k)
+        noisy = row.sigma * rng.standard_normal(centre.shape[1]) - pull
+        moved = centre + (1 - eta * row.weight) * (x - centre) - eta / row.scale * noisy
+        x = np.minimum(np.maximum(moved, -half), half)
+    return np.asarray(total / (row.T * (row.T + 1) / 2))
 
 
 LAST = 0.01
@@ -459,7 +468,7 @@ def longer(one: Instance) -> Instance:
 
 
 PHASED: Mapping[str, Any] = {
-    "part": "private", "family": DIAGONALS, "engine": Shared(phases, 1000), "since": "standard",
+    "part": "private", "family": DIAGONALS, "engine": AtOnce(phases, 1000), "since": "standard",
 }  # fmt: skip
 """Of rows of Algorithms 2 and 6."""
 IN_L: Mapping[str, Mutant] = {"L taken for 1": taken_for_one, "η over √L": shorter}
@@ -472,7 +481,7 @@ def coordinates_of_the_phases(context: Context, *, p: float) -> Verdict:
     # unbound: the engine of these rates against drawn runs, whatever the rate is
     algorithm = ShortOnCubes(c_sigma=0.7) if p == 1 else GeneralShort(c_sigma=0.7, p=p)
     one = tilted(algorithm, 0.25, n=2**12, d=2, epsilon=0.5, delta=0.1)
-    return admitted(Simulated(phases, 20_000), one, context.scale(40, 200), context)
+    return admitted(AtOnce(phases, 20_000), one, context.scale(40, 200), context)
 
 
 @scaling("l1_geometry/thm-4", variable="L", sizes=STEEPNESS, mutants=IN_L, **PHASED)

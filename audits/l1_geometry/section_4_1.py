@@ -27,6 +27,7 @@ from dpcheck.privacy import PureDP
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, combine, differs, holds, refuted
 
+from .atoms import CountedLinear
 from .cases import (
     EITHER,
     LASSO,
@@ -36,7 +37,6 @@ from .cases import (
     Selections,
     ends_of_the_window,
     leaves,
-    linear,
     printed_noise,
     problem,
     records,
@@ -201,7 +201,7 @@ def unused_records_hide_the_loss(context: Context, *, epsilon: float) -> Verdict
     record, by certified sensitivities, and few enough records are used that it is epsilon over all places.
     """
     numbers, points = {}, []
-    for n in [2**k for k in range(12, context.scale(24, 28), 2)]:
+    for n in [2**k for k in range(12, context.scale(24, 26), 2)]:
         for share in (0.1, 0.5, 1.0):
             told = _in_the_window(n, epsilon, share)
             series = f"{share:g} of the largest beta, epsilon = {epsilon:g}"
@@ -266,7 +266,7 @@ def risk_of_the_second_branch(context: Context, *, n: int, epsilon: float) -> Ve
     """
     trials, verdicts = context.scale(1500, 4000), []
     for gamma in (0.2, 0.4, 0.8):
-        work = linear(8, gamma)
+        work = CountedLinear(mu=(gamma, *[0.0] * 7))
         told = problem(work, PureDP(epsilon))
         (row,) = TreeFrankWolfe().schedule(told, n).phases
         if (row.t, row.b) != (1, 2 * n // 3):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from dpcheck.errors import InvalidInput
 from dpcheck.harness import runtime
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.relations import judged
-from dpcheck.harness.scaling import Axis, Family, Instance, Risk, Shared, admitted, geometric, scaling, unmeasured
+from dpcheck.harness.scaling import Axis, Family, Instance, Risk, admitted, geometric, scaling, unmeasured
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array, Problem, Rng
 from dpcheck.privacy import ApproxDP, PureDP
@@ -29,6 +29,7 @@ from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Verdict, combine, differs, holds
 
 from .cases import DELTA, DELTAS, LASSO, SMALL, OneRecord, instance, linear, problem, three_phases
+from .engines import AtOnce
 
 
 @check("l1_geometry/thm-8@literal", kind="risk", expect="refuted")
@@ -168,7 +169,7 @@ def gradients_of_the_restarted_tree(context: Context, *, noise: str) -> Verdict:
 
 @dataclass(frozen=True)
 class Fine(LocalizedMirrorDescent):
-    """Algorithm 2 with 2^94 steps a phase, and sixteen phases: later ones have balls of 2^-80 of the first.
+    """Algorithm 2 with 2^94 steps a phase, and twelve phases: later ones have balls of 2^-60 of the first.
 
     T b^2 = n_i^2 whatever b, and so many steps forget where they began. A batch stays below 2^63, beyond which the
     accountant cannot count draws.
@@ -178,7 +179,7 @@ class Fine(LocalizedMirrorDescent):
         return n_i / 2**47
 
     def phases(self, problem: Problem, n: int) -> Iterator[DescentPhase]:
-        return itertools.islice(super().phases(problem, n), 16)
+        return itertools.islice(super().phases(problem, n), 12)
 
 
 RESTARTS = StronglyConvexReduction(inner=Fine())
@@ -350,22 +351,25 @@ def reached(T: int, *, epsilon: float) -> int:
     return math.ceil(2**high)
 
 
-def selections(one: Instance, rng: Rng, trials: int) -> Array:
-    """Where the runs end: the lines of Algorithm 3 with exact gradients, around the output of the run before."""
-    work, record, d = one.work, np.asarray(one.work.z), len(one.work.z)
-    x, signs = np.zeros((trials, d)), np.concatenate([np.eye(d), -np.eye(d)])
+def selections(ones: Sequence[Instance], rng: Rng, trials: int) -> Array:
+    """Where the runs end, on several bowls under one noise: the lines of Algorithm 3 with exact gradients, around the
+    output of the run before.
+    """
+    one, d = ones[0], len(ones[0].work.z)
+    x, signs = np.zeros((len(ones), trials, d)), np.concatenate([np.eye(d), -np.eye(d)])
     for run in one.algorithm.schedule(one.problem, one.n).phases:
         restart = isinstance(run, Restart)
-        centre, radius = (x, run.distance) if restart and run.i > 1 else (np.zeros_like(x), work.D / 2)
+        centre, radius = (x, run.distance) if restart and run.i > 1 else (np.zeros_like(x), one.work.D / 2)
         for row in run.inner.phases if restart else (run,):
             for leaf in range(row.leaves):
-                slopes = work.gradient(x, record)
+                pairs = zip(ones, x, strict=True)
+                slopes = np.stack([each.work.gradient(own, np.asarray(each.work.z)) for each, own in pairs])
                 # <gradient, centre> is common to all corners and selects none.
-                scores = radius * np.concatenate([slopes, -slopes], axis=1)
-                chosen = (scores + rng.laplace(scale=row.scale, size=scores.shape)).argmin(axis=1)
+                scores = radius * np.concatenate([slopes, -slopes], axis=-1)
+                chosen = (scores + rng.laplace(scale=row.scale, size=scores.shape[1:])).argmin(axis=-1)
                 step = row.step(leaf)
                 x = (1 - step) * x + step * (centre + radius * signs[chosen])
-        x = work.project(x)
+        x = one.work.project(x)
     return x
 
 
@@ -405,7 +409,7 @@ SPENT_AT_FIRST = spending(6, n=FEWEST, delta=UNLIKELY[0], H=0.5)
 BEGINNING: Mapping[str, Any] = {
     "part": "private",
     "family": Family.of(mirrored=True, curvature=Axis((1.0, 2.0, 4.0, 8.0, 16.0), (True, True))),
-    "engine": Shared(selections, 8000),
+    "engine": AtOnce(selections, 8000),
     "mutants": {"T = 3": shallow, "noise times (nε)^(1/8)": louder},
     "since": "standard",
 }

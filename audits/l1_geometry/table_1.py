@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,26 @@ from dpcheck.algorithms.l1_geometry import LocalizedMirrorDescent, TreeFrankWolf
 from dpcheck.checks import Context
 from dpcheck.harness import risk
 from dpcheck.harness.budget import budget
+from dpcheck.interfaces import Array, Rng, Sample
 from dpcheck.privacy import ApproxDP
-from dpcheck.running import Fixed, Run
-from dpcheck.workloads.crosspolytope import SignLasso, SignLinear
+from dpcheck.running import Fresh, Run
+from dpcheck.workloads.crosspolytope import SignLasso
 
+from .atoms import CountedLinear, at_corners, counts
 from .cases import lasso, least_private, problem
 
 DELTA_OF_RATES = 1e-6
+
+
+@dataclass(frozen=True)
+class EachItsOwn:
+    """Draws the records of a trial by its own mean, one of (trials, d)."""
+
+    work: CountedLinear
+    mean: Array
+
+    def draw(self, rng: Rng, trials: int, n: int, *, means_only: bool = False) -> Sample:
+        return counts(rng, trials, n, self.work.atoms[0], at_corners(self.mean))
 
 
 def worst_linear_loss(
@@ -28,7 +41,7 @@ def worst_linear_loss(
     """Mean excess risk of Algorithm 2 (gradient batches, least certified noise) over L D, on the worst of a few slopes,
     one of which the first phase's regulariser outweighs by half. Every trial has a slope of its own; all run at once.
     """
-    work = SignLinear(mu=(0.5, *[0.0] * (d - 1)))
+    work = CountedLinear(mu=(0.5, *[0.0] * (d - 1)))
     told = problem(work, ApproxDP(epsilon, DELTA_OF_RATES))
     algorithm = least_private(LocalizedMirrorDescent(batch_rule="gradients"), told, n)
     plan = algorithm.schedule(told, n)
@@ -38,13 +51,10 @@ def worst_linear_loss(
     slopes = np.minimum(1.0, balanced * np.array(grid))
     mean = np.zeros((len(slopes) * trials, d))
     mean[:, 0] = np.repeat(slopes, trials)
-    rng, numbers = context.rng("risks"), []
-    for part in np.array_split(mean, max(1, n * d * len(mean) // 4_000_000)):
-        up = rng.random((len(part), n, d)) < (1 + part[:, None]) / 2
-        run: Run[Any] = Run(plan, len(part), rng)
-        point = algorithm.execute(run, work, Fixed(np.where(up, 1.0, -1.0)), np.zeros((1, d)))
-        numbers.append((part * point).sum(axis=1) + part[:, 0])
-    values = np.concatenate(numbers).reshape(len(slopes), trials) / 2
+    run: Run[Any] = Run(plan, len(mean), context.rng("risks"))
+    data = Fresh(EachItsOwn(work, mean), len(mean), n, context.seed, context.name, dict(context.cell))
+    point = algorithm.execute(run, work, data, np.zeros((1, d)))
+    values = ((mean * point).sum(axis=1) + mean[:, 0]).reshape(len(slopes), trials) / 2
     worst = int(values.mean(axis=1).argmax())
     numbers = {
         **risk.summary(np.maximum(values[worst], 0.0), 1.0),

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise, repeat
 from typing import Any, Literal
 
 import numpy as np
@@ -81,8 +81,14 @@ class Stretch:
     def renyi(self, alpha: float) -> float:
         """Rényi divergence of order alpha: the sum over the parts."""
         if alpha not in self._divergences:
-            self._divergences[alpha] = math.fsum(part.renyi(alpha) for part in self.parts)
+            each = (repeat(part.renyi(alpha), number) for part, number in self._counted)
+            self._divergences[alpha] = math.fsum(chain.from_iterable(each))
         return self._divergences[alpha]
+
+    @cached_property
+    def _counted(self) -> tuple[tuple[Part, int], ...]:
+        """Every part once, and how often it is there; equal ones are one object where `account` made them."""
+        return tuple((next(same), 1 + sum(1 for _ in same)) for _, same in groupby(sorted(self.parts, key=id), key=id))
 
     @cached_property
     def _divergences(self) -> dict[float, float]:

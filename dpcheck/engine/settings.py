@@ -235,7 +235,7 @@ def _difference(name: str, label: str, fixed: Any, values: Mapping[str, Any], ow
     if bound is None:
         return f"{label} has no formula"
     ours = np.asarray(fixed, dtype=float)
-    if ours.ndim and index not in bound.free_symbols and not bound.atoms(sp.Indexed):
+    if ours.ndim and not _speaks_of_i(bound) and not bound.atoms(sp.Indexed):
         values = {**values, **{name: value for name, value in own.items() if value is not None}}
     bound, terms = _unrolled(bound, values, ours.size)
     theirs = np.broadcast_to(evaluate(bound, {**values, **terms}, label=label), ours.shape)
@@ -252,7 +252,7 @@ def _unrolled(bound: sp.Expr, values: Mapping[str, Any], phases: int) -> tuple[s
 
     The i of a sum over the phases is no phase by itself.
     """
-    if index not in bound.free_symbols:
+    if not _speaks_of_i(bound):
         return bound, {}
     numbers = np.arange(1, phases + 1)
     by_name: dict[str, Any] = {index.name: numbers.astype(float)}
@@ -263,6 +263,12 @@ def _unrolled(bound: sp.Expr, values: Mapping[str, Any], phases: int) -> tuple[s
         padded[inside] = np.asarray(values[name])[(numbers + shift - 1)[inside]]
         by_name[alone] = padded
     return bound, by_name
+
+
+@functools.lru_cache(maxsize=256)
+def _speaks_of_i(bound: sp.Expr) -> bool:
+    """Whether the formula is one of phase i: SymPy takes milliseconds to find out what is free in a sum."""
+    return index in bound.free_symbols
 
 
 @functools.lru_cache(maxsize=256)
