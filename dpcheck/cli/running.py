@@ -111,12 +111,12 @@ def run_command(
             )
     given = (*also, *(argument for argument in what if Path(argument).exists()))
     named = list({Path(path).resolve(): path for path in given}.values())
-    catalogue = catalogue_of(root, named) if named or not what else lazily(root)
+    catalogue = lazily(root, named) if what else catalogue_of(root, named)
     for argument in what if not named else ():
         if argument.count("/") == 1 and "::" not in argument and not argument.endswith(("/", ".py")):
             refuse_unknown(catalogue, argument)
     checks = catalogue.select(what)
-    if what and not named:
+    if what:
         catalogue.conform(checks)
         complain_of(catalogue)
     if limit is not None:
@@ -276,8 +276,10 @@ def _summary(result: RunResult, seed: int, store: Path, catalogue: Catalogue) ->
 
 def _own_papers(catalogue: Catalogue) -> set[str]:
     """The keys of papers of one's own: those in folders of theirs, and of statements in files named by --also."""
+    from dpcheck.engine.shelf import imported
+
     keys: set[str] = set().union(*catalogue.own.folders.values())
-    for label in catalogue.claims:
+    for label in [claim.label for claim in imported(catalogue.claims)]:
         place = catalogue.root / catalogue.home(label).path
         if any(place.is_relative_to(path) for path in catalogue.besides):
             keys.add(label.partition("/")[0])
