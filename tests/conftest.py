@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import textwrap
 from collections import defaultdict
@@ -118,6 +119,16 @@ def sampled(context, epsilon):
         hits += int((rng.random(trials) < 0.5).sum())
     return {"hits": hits, "epsilon": epsilon, "limit": float("inf")}
 """
+
+
+@pytest.fixture
+def modules_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether worker processes find a module by its name is asked of each once, and not for every input again: a run of
+    tests has imported a thousand and more. For tests of what workers compute, not of what is sent to them."""
+    from dpcheck.auditing import workers
+
+    monkeypatch.setattr(workers, "_is_stranger", functools.cache(workers._is_stranger))
+
 
 Make = Callable[..., Path]
 

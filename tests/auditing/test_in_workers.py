@@ -62,6 +62,7 @@ def told(result):
     return json.dumps({name: value for name, value in plain.items() if "seconds" not in name})
 
 
+@pytest.mark.usefixtures("modules_known")
 @pytest.mark.parametrize("claim", [dp.PureDP(0.5), dp.GaussianDP(1.0)])
 @pytest.mark.parametrize("mode", ["fixed", "anytime"])
 def test_an_audit_says_the_same_with_any_number_of_workers(claim, mode):
@@ -232,6 +233,7 @@ def audit(mechanism, workers=2, **options):
         return dp.audit(spread, ZERO, ONE, dp.PureDP(1.0), trials=200, **options)
 
 
+@pytest.mark.usefixtures("modules_known")
 def test_an_exception_is_the_first_one_whatever_the_number_of_workers():
     def sometimes(data, rng, trials):
         time.sleep(0.02 * rng.random())
@@ -249,6 +251,7 @@ def test_an_exception_is_the_first_one_whatever_the_number_of_workers():
     assert len(said) == 1
 
 
+@pytest.mark.usefixtures("modules_known")
 def test_errors_keep_their_advice():
     def writes(data, rng, trials):
         data[0] = 1
@@ -370,6 +373,7 @@ def test_runs_are_told_as_they_end():
     assert all(one < two for (_, one), (_, two) in itertools.pairwise(heard))
 
 
+@pytest.mark.usefixtures("modules_known")
 def test_an_anytime_audit_goes_on_with_another_number_of_workers():
     options = {"mode": "anytime", "chunk": 400, "score": "auto"}
     with dp.in_workers(numbers, 1) as one, dp.in_workers(numbers, 3) as three:
@@ -384,6 +388,7 @@ def test_an_anytime_audit_goes_on_with_another_number_of_workers():
     assert gone_on.counts["samples"] > begun.counts["samples"]
 
 
+@pytest.mark.usefixtures("modules_known")
 def test_they_run_where_mechanisms_are_taken():
     recorded = [dp.record_outputs(numbers, ZERO, ONE, trials=500, workers=workers) for workers in (1, 2)]
     assert all((one == two).all() for one, two in zip(*recorded, strict=True))

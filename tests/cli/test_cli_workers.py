@@ -12,6 +12,7 @@ import pytest
 from pairs import PAIR
 
 Cli = Callable[..., Any]
+pytestmark = pytest.mark.usefixtures("modules_known")
 MECHANISMS = """
 import os, pathlib
 def leaky(data, rng):

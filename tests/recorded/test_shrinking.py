@@ -166,6 +166,7 @@ def test_levels_of_all_turns_together_are_the_failure_probability(monkeypatch):
     assert sum(spent) == pytest.approx(result.failure_probability)
 
 
+@pytest.mark.usefixtures("modules_known")
 def test_the_same_seed_the_same_pair_whatever_runs_it():
     result = refuted(short, *pair())
     found = [dp.shrink(short, result, seed=3) for _ in range(2)]
