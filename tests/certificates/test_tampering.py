@@ -105,7 +105,9 @@ def test_the_second_checker_concludes_the_same(attempts: list[Attempt], pytestco
     from dpcheck.certificates import second
 
     some = attempts[:: 1 if pytestconfig.getoption("--nightly") else 3]
-    assert all({each[i] for each in some} == {each[i] for each in attempts} for i in (0, 2)), "every label, every change"
+    assert all({each[i] for each in some} == {each[i] for each in attempts} for i in (0, 2)), (
+        "every label, every change"
+    )
     for label, run, kind, _, after in some:
         assert concluded(second.check, after) == concluded(checker.check, after), (label, run, kind)
 
