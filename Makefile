@@ -51,10 +51,10 @@ mutate-table: $(VENV)/.audit
 # The gate of CI: what differs from that table, its null algorithms first, and a hundred mutants that it says are noticed.
 # Fails where one of these is not any more, where the time does not suffice for them, and below the committed rates.
 mutate-sample: $(VENV)/.dev
-	$(BIN)/dpcheck mutate --changed --sample 100 --seed 1 --budget 240 --limit 20 --workers $(WORKERS) --rates $(RATES)
+	$(BIN)/dpcheck mutate --changed --sample 100 --seed 1 --budget 200 --limit 20 --workers $(WORKERS) --rates $(RATES)
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile ci
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --hypothesis-profile ci
 
 # What the tests reach of that on which verdicts rest, processes of their own included; those that are killed leave half
 # a file, which is left out. The lines that are missed: `python -m coverage report`.
@@ -62,7 +62,7 @@ COVERAGE = $(BIN)/python -W "ignore:Couldn't use data file" -m coverage
 coverage: $(VENV)/.dev
 	@mkdir -p .dpcheck
 	$(COVERAGE) erase
-	$(BIN)/python -m coverage run -m pytest -n $(WORKERS) --hypothesis-profile ci
+	$(BIN)/python -m coverage run -m pytest -n $(WORKERS) --dist loadgroup --hypothesis-profile ci
 	$(COVERAGE) combine
 	$(COVERAGE) json -q --fail-under=0 -o .dpcheck/covered.json
 	$(BIN)/python tests/covered.py .dpcheck/covered.json
@@ -70,11 +70,11 @@ coverage: $(VENV)/.dev
 # The daily loop, a minute: all but the tests that tests/slow.txt names. `make slow` measures all of them anew, then those
 # of the ring twice more: what tests share is paid for by whichever comes first.
 fast: $(VENV)/.dev
-	$(BIN)/python -m pytest -n $(WORKERS) -m 'not slow'
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m 'not slow'
 
 slow: $(VENV)/.dev
-	$(BIN)/python -m pytest -n $(WORKERS) --measure all
-	for again in 1 2; do $(BIN)/python -m pytest -n $(WORKERS) --measure more -m 'not slow' || exit 1; done
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --measure all
+	for again in 1 2; do $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --measure more -m 'not slow' || exit 1; done
 
 # Property tests with fresh examples, over and over for SECONDS; stops at the first failure, which prints how to repeat it.
 SECONDS ?= 3600

@@ -55,7 +55,8 @@ _took: defaultdict[str, float] = defaultdict(float)
 
 
 def _function(nodeid: str) -> str:
-    return nodeid.partition("[")[0]
+    """Without its case, and without the group that --dist loadgroup writes behind it."""
+    return nodeid.partition("[")[0].partition("@")[0]
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

@@ -15,6 +15,7 @@ import zipfile
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+pytestmark = pytest.mark.xdist_group("packaging")  # one worker builds, unpacks and installs for all of them
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +61,7 @@ def run(installed: pathlib.Path, *arguments: str) -> subprocess.CompletedProcess
 def python(installed: pathlib.Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     there = installed / "elsewhere"
     there.mkdir(exist_ok=True)
-    environment = {**os.environ, "PYTHONPATH": str(installed), "DPCHECK_CACHE_DIR": ""}
+    environment = {**os.environ, "PYTHONPATH": str(installed), "DPCHECK_CACHE_DIR": str(there / "cache")}
     return subprocess.run([sys.executable, *arguments], cwd=there, env=environment, capture_output=True, text=True)
 
 
@@ -137,10 +138,12 @@ def test_wheel_declares_command_and_plugin(wheel):
 def environment(wheel, tmp_path_factory) -> pathlib.Path:
     """A new virtual environment with the wheel; what it depends on is where the tests have it."""
     folder = tmp_path_factory.mktemp("fresh")
-    venv.create(folder / "venv", with_pip=True)
+    venv.create(folder / "venv")
     python = folder / "venv" / "bin" / "python"
-    install = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps", "--no-index"]
-    subprocess.run([*install, wheel.filename], check=True, cwd=folder)
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install"]
+    subprocess.run(
+        [*pip, "-q", "--disable-pip-version-check", "--no-deps", "--no-index", wheel.filename], check=True, cwd=folder
+    )
     there = subprocess.run(
         [str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], capture_output=True, text=True
     )
@@ -162,7 +165,7 @@ def environment(wheel, tmp_path_factory) -> pathlib.Path:
 def test_a_new_environment_runs_from_any_folder(environment, tmp_path, arguments, says):
     command = [str(environment / "venv" / "bin" / "dpcheck"), *arguments]
     clean = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "DPCHECK_CACHE_DIR")}
-    clean["DPCHECK_CACHE_DIR"] = ""
+    clean["DPCHECK_CACHE_DIR"] = str(environment / "cache")  # new as the environment is
     done = subprocess.run(command, cwd=tmp_path, env=clean, capture_output=True, text=True, timeout=1200)
     assert done.returncode == 0, done.stderr
     assert says in done.stdout

@@ -7,6 +7,7 @@ workers, though not those of the mechanism itself, which draws a whole call from
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.machinery
 import inspect
 import math
@@ -199,15 +200,21 @@ def _is_stranger(module: ModuleType) -> bool:
     file, name = getattr(module, "__file__", None), getattr(module, "__name__", "")
     if not file or not name or name == "__main__" or sys.modules.get(name) is not module:
         return False
-    if any(Path(file).is_relative_to(library) for library in _libraries()):
-        return False
     parent = name.rpartition(".")[0]
-    path = list(getattr(sys.modules.get(parent), "__path__", [])) if parent else None
+    path = getattr(sys.modules.get(parent), "__path__", ()) if parent else sys.path
+    return not _stands_in(name, file, tuple(map(str, path)))
+
+
+@functools.cache
+def _stands_in(name: str, file: str, path: tuple[str, ...]) -> bool:
+    """Whether an import by this name, along this path, leads to this file; looked up once a process."""
+    if any(Path(file).is_relative_to(library) for library in _libraries()):
+        return True
     try:
         spec = importlib.machinery.PathFinder.find_spec(name, path)
     except (ImportError, ValueError, AttributeError):
         spec = None
-    return spec is None or spec.origin != file
+    return spec is not None and spec.origin == file
 
 
 class _Pool:

@@ -226,7 +226,8 @@ def lazily(root: str | None, paths: Sequence[str] = ()) -> Catalogue:
     from dpcheck.engine import catalogue, fetching, kept, layout
 
     here = layout.find(root)
-    collected = fetching.lazily(here, paths, kept.Kept(here, paths))
+    collected = fetching.beside(here, paths, kept.Kept(here, paths))
+    complain_of(collected)
     if context := click.get_current_context(silent=True):
         context.with_resource(catalogue.in_force(collected))
         context.call_on_close(collected.keep)

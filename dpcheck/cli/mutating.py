@@ -25,6 +25,7 @@ from dpcheck.cli.common import (
     root_option,
     table,
 )
+from dpcheck.cli.silence import doing
 from dpcheck.errors import InvalidInput, UnknownLabel
 
 if TYPE_CHECKING:
@@ -114,26 +115,17 @@ def mutate_command(
     What was found is kept in .dpcheck/mutants.jsonl: an interrupted run goes on, and only what depends on edited
     sources is tried again.
     """
-    from dpcheck.engine.mutate import choice
+    from dpcheck.engine.mutate import choice, gate
     from dpcheck.engine.mutate.arguments import Arguments
     from dpcheck.engine.mutate.mutation import FAMILIES
     from dpcheck.engine.mutate.table import NAME, Table
     from dpcheck.engine.mutate.trials import Trials
 
     until = None if budget is None else time.monotonic() + budget
+    doing("mutate, collecting statements and checks")
     catalogue = catalogue_of(root, also, with_mutants=save or not families or "seeded" in families)
     committed = catalogue.layout.committed.parent / NAME
-    try:
-        if rates is not None and not (save or changed):
-            raise InvalidInput("--rates goes with --save, which writes them, or --changed, which compares")
-        kinds = choice.checked_families(("claim",) if resolution else families)
-        known = _rates(rates) if changed or (rates and Path(rates).exists()) else {}
-        every = choice.mutations(catalogue, what, kinds)
-        for fault in Arguments(catalogue).stale() if "claim" in kinds else ():
-            complain(fault)
-    except (InvalidInput, UnknownLabel) as error:
-        complain(str(error))
-        leave(Exit.USAGE)
+    table = Table.read(committed)
     trials = Trials(
         catalogue,
         choice.checks_for(catalogue, what),
@@ -143,7 +135,21 @@ def mutate_command(
         kept=catalogue.layout.store.parent / NAME,
         limit=limit,
     )
-    table = Table.read(committed)
+    doing("mutate, making what is wrong")
+    try:
+        if rates is not None and not (save or changed):
+            raise InvalidInput("--rates goes with --save, which writes them, or --changed, which compares")
+        kinds = choice.checked_families(("claim",) if resolution else families)
+        known = _rates(rates) if changed or (rates and Path(rates).exists()) else {}
+        needed = None
+        if changed and sample:
+            needed = gate.claims(table, trials.states, catalogue.claims, size=sample, seed=seed)
+        every = choice.mutations(catalogue, what, kinds, claims=needed)
+        for fault in Arguments(catalogue).stale() if "claim" in kinds else ():
+            complain(fault)
+    except (InvalidInput, UnknownLabel) as error:
+        complain(str(error))
+        leave(Exit.USAGE)
     if changed and not table.trials:
         complain(f"nothing is kept in {committed}; `make mutate-table`, or `dpcheck mutate --save`, fills it")
         leave(Exit.UNEXPECTED)
@@ -197,6 +203,8 @@ def _gate(
     """Exits 1 where something that was noticed is not any more, was not tried, or what is new falls below the rates."""
     from dpcheck.engine.mutate import gate
 
+    click.echo(f"{count(len(every), 'mutant')} to draw from, {count(len(trials.checks), 'check')}", err=True)
+    doing("mutate, trying what was noticed before, and what was edited")
     result = gate.passed(trials, kept, every, size=size, seed=seed, until=until)
     if as_json:
         echo_json({"schema": 1, "size": trials.size, "trials": [trial.plain() for trial in result.trials.values()]})

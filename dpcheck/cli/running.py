@@ -111,12 +111,12 @@ def run_command(
             )
     given = (*also, *(argument for argument in what if Path(argument).exists()))
     named = list({Path(path).resolve(): path for path in given}.values())
-    catalogue = catalogue_of(root, named) if named or not what else lazily(root)
+    catalogue = lazily(root, named) if what else catalogue_of(root, named)
     for argument in what if not named else ():
         if argument.count("/") == 1 and "::" not in argument and not argument.endswith(("/", ".py")):
             refuse_unknown(catalogue, argument)
     checks = catalogue.select(what)
-    if what and not named:
+    if what:
         catalogue.conform(checks)
         complain_of(catalogue)
     if limit is not None:

@@ -74,9 +74,9 @@ def scaling_command(
     from dpcheck.engine.store import Store
 
     named = [*also, *(argument for argument in what if Path(argument).exists())]
-    catalogue = catalogue_of(root, named) if named or not what else lazily(root)
+    catalogue = lazily(root, named) if what else catalogue_of(root, named)
     checks = _rates(catalogue.select(what), variable)
-    if what and not named:
+    if what:
         catalogue.conform(checks)
         complain_of(catalogue)
     if not checks:

@@ -14,7 +14,7 @@ from dpcheck.engine.collect import ContentFile
 from dpcheck.engine.executions import Executions
 from dpcheck.engine.kept import Kept
 from dpcheck.engine.own import Own
-from dpcheck.engine.shelf import ABOUT, near
+from dpcheck.engine.shelf import ABOUT, imported, near
 from dpcheck.engine.shelves import Quotes, Shelves
 from dpcheck.engine.sources import Snapshot
 from dpcheck.errors import CollectionError, DpcheckError, InvalidInput, UnknownLabel
@@ -133,7 +133,10 @@ class Catalogue(Shelves["Claim", "Check"]):
     def _named(self, argument: str) -> list[Check] | None:
         if argument in self.checks:
             return [self.checks[argument]]
-        checks = near(self.checks, argument) if LABEL.fullmatch(argument) else list(self.checks.values())
+        if LABEL.fullmatch(argument):
+            checks = near(self.checks, argument)
+        else:
+            checks = imported(self.checks) if self._beside(argument) else list(self.checks.values())
         if argument in self.claims or any(argument in c.labels for c in checks):
             return [c for c in checks if any(x == argument or x.startswith(f"{argument}@") for x in c.labels)]
         if argument in self.papers:
@@ -142,6 +145,15 @@ class Catalogue(Shelves["Claim", "Check"]):
         if path.exists():
             return [c for c in checks if self.files[c.id].path.is_relative_to(path)]
         return None
+
+    def _beside(self, argument: str) -> bool:
+        """Whether a path, or a key, is of what the user named besides the content: all checks of it are here."""
+        places = [Path(argument).resolve(), *(place for place, keys in self.own.folders.items() if argument in keys)]
+        content = self.layout.content
+        return any(
+            place in self.paths and not any(place.is_relative_to(f) or f.is_relative_to(place) for f in content)
+            for place in places
+        )
 
     def _unknown(self, argument: str) -> DpcheckError:
         """That an argument names nothing, in words of what it looks like: a path, a check or a label."""

@@ -19,7 +19,7 @@ from dpcheck.engine.kept import Kept
 from dpcheck.engine.layout import Layout, packaged
 from dpcheck.engine.loading import collect_own, in_force, opened
 from dpcheck.engine.own import Own
-from dpcheck.engine.shelf import ABOUT, Shelf, near
+from dpcheck.engine.shelf import ABOUT, Shelf, imported, near
 from dpcheck.engine.sources import Snapshot
 from dpcheck.errors import UnknownLabel
 from dpcheck.labels import LABEL
@@ -48,6 +48,15 @@ def lazily(layout: Layout, paths: Sequence[Path | str] = (), kept: Kept | None =
     if paths or layout.papers or layout.installed:
         with in_force(catalogue):
             collect_own(catalogue, paths)
+    return catalogue
+
+
+def beside(layout: Layout, paths: Sequence[Path | str], kept: Kept | None = None) -> Catalogue:
+    """`lazily`, with everything at once where the user's own files speak of a paper of which the content may hold
+    statements too: whatever is defined twice is said then."""
+    catalogue = lazily(layout, paths, kept)
+    for row in [*imported(catalogue.claims), *imported(catalogue.checks)] if paths else ():
+        catalogue.papers.reach(row.label.partition("/")[0])  # type: ignore[attr-defined]
     return catalogue
 
 

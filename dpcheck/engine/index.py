@@ -225,15 +225,14 @@ def of_label(layout: Layout, label: str, paths: Sequence[str] = ()) -> Index:
         kept = memo.read(name, *key, *([statement] if name == "page" else []))
         if kept is not None:
             return Index.read(layout, kept)
-    if not paths:
-        from dpcheck.engine.fetching import lazily, refuse_unknown
+    from dpcheck.engine.fetching import beside, refuse_unknown
 
-        index = Index.of(lazily(layout), label)
-        if index.claims:
-            if state(layout, paths) == key:
-                memo.write(index.plain(), "page", *key, statement)
-            return index
-        refuse_unknown(lazily(layout), label)
+    index = Index.of(beside(layout, paths), label)
+    if index.claims:
+        if state(layout, paths) == key:
+            memo.write(index.plain(), "page", *key, statement)
+        return index
+    refuse_unknown(beside(layout, paths), label)
     return whole(layout, paths)
 
 

@@ -73,6 +73,11 @@ def near(table: dict[str, T], label: str) -> list[T]:
     return list(table.values())
 
 
+def imported(table: dict[str, T]) -> list[T]:
+    """The rows of a table that are here without an import."""
+    return table.here() if isinstance(table, Shelf) else list(table.values())
+
+
 class Asked(Mapping[str, T]):
     """A table for those who ask for single rows: to look at all of it is to look at those that were asked for."""
 

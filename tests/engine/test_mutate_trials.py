@@ -341,6 +341,16 @@ def test_the_gate_tries_what_was_noticed_on_the_check_that_noticed_it(root: Path
     assert {m.key for m in gate.passed(*made(root), size=3, seed=1, until=None).drawn} == {m.key for m in result.drawn}
 
 
+def test_the_gate_needs_wrong_formulas_of_what_is_drawn_and_of_what_was_edited(root: Path) -> None:
+    trials, table, every = made(root)
+    drawn = gate.passed(trials, table, every, size=1, seed=1, until=None).drawn
+    needed = gate.claims(table, trials.states, LEMMAS, size=1, seed=1)
+    assert {each.target for each in drawn} <= needed < set(LEMMAS)
+    (left, *_) = sorted(set(LEMMAS) - needed)
+    del table.states["claim", left]
+    assert left in gate.claims(table, trials.states, LEMMAS, size=1, seed=1)
+
+
 @pytest.mark.parametrize(
     ("name", "old", "new", "fault"),
     [

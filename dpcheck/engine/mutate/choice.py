@@ -6,7 +6,7 @@ import pkgutil
 import random
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -26,8 +26,17 @@ ALWAYS: tuple[Family, ...] = ("null", "seeded")
 """Families of which no sample is drawn."""
 
 
-def mutations(catalogue: Catalogue, wanted: Sequence[str], families: Sequence[Family] = FAMILIES) -> list[Mutation]:
+def mutations(
+    catalogue: Catalogue,
+    wanted: Sequence[str],
+    families: Sequence[Family] = FAMILIES,
+    *,
+    claims: Collection[str] | None = None,
+) -> list[Mutation]:
     """Of papers, or of statements with all their readings and the modules of their algorithms; of all, for ().
+
+    Args:
+        claims: labels, of no other claim wrong formulas are made, which takes long; None: of all.
 
     Raises:
         UnknownLabel: no paper, statement, reading, algorithm or seeded bug is named so.
@@ -40,7 +49,8 @@ def mutations(catalogue: Catalogue, wanted: Sequence[str], families: Sequence[Fa
     every: list[Mutation] = []
     if "claim" in families:
         arguments = Arguments(catalogue)
-        every += [m for label in catalogue.claims if named(label, wanted) for m in arguments.of_claim(label)]
+        asked = [label for label in catalogue.claims if named(label, wanted) and (claims is None or label in claims)]
+        every += [m for label in asked for m in arguments.of_claim(label)]
     kinds = {label: kind for label, kind in catalogue.algorithms.items() if _concerned(catalogue, label, wanted)}
     if "code" in families:
         owners = {module: paper for paper in catalogue.own.code for module in _of_own(catalogue, paper)}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import random
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dpcheck.engine.mutate.mutation import NOTICED, Mutation, Trial
+from dpcheck.engine.mutate.states import States
 from dpcheck.engine.mutate.table import Rates, Table, below
 from dpcheck.engine.mutate.trials import Trials
 
@@ -16,6 +19,8 @@ FOR_TRACES = 0.5
 """Share of the time left that may go into finding out what checks read; the rest is for the mutants."""
 ENOUGH = 0.9
 """Part of the drawn ones that has to come to an end; a slow machine may leave the others."""
+SPARE = 2
+"""Of how many times as many as are to be drawn there are mutants: some are no more."""
 NAMED = 5
 """Most mutants that one complaint names."""
 
@@ -62,26 +67,37 @@ class Passed:
         return faults
 
 
+def noticed(table: Table, states: States, seed: int) -> list[Trial]:
+    """What was noticed once, of targets that stand as they did then, in the order in which it is drawn."""
+    by_key = {trial.key: trial for trial in table.all() if trial.fate in NOTICED}
+    stands = functools.cache(lambda *target: states.of(*target) == table.states.get(target))
+    able = sorted(key for key, trial in by_key.items() if stands(trial.family, trial.target))
+    return [by_key[key] for key in random.Random(seed).sample(able, len(able))]
+
+
+def claims(table: Table, states: States, labels: Iterable[str], *, size: int, seed: int) -> set[str]:
+    """Of these claims those of which a gate needs the wrong formulas: that were edited, and of which some are drawn."""
+    edited = {label for label in labels if states.of("claim", label) != table.states.get(("claim", label))}
+    first = noticed(table, states, seed)[: SPARE * size]
+    return edited | {trial.target for trial in first if trial.family == "claim"}
+
+
 def passed(
     trials: Trials, table: Table, mutations: Sequence[Mutation], *, size: int, seed: int, until: float | None
 ) -> Passed:
     """Tries the drawn ones first, on the check that noticed them; what it does not notice any more, on all."""
     targets = {(each.family, each.target) for each in mutations}
     edited = {target for target in targets if trials.states.of(*target) != table.states.get(target)}
-    known = {trial.key: trial for trial in table.all()}
-    alike = Counter(
-        each.key for each in mutations
-    )  # two of one key, of which one may be noticed, are told apart by nothing
-    able = [
-        each
-        for each in mutations
-        if (each.family, each.target) not in edited and alike[each.key] == 1 and _was_noticed(known.get(each.key))
-    ]
-    drawn = random.Random(seed).sample(sorted(able, key=lambda each: each.key), min(size, len(able)))
+    alike = Counter(each.key for each in mutations)
+    # Two of one key, of which one may be noticed, are told apart by nothing.
+    by_key = {each.key: each for each in mutations if alike[each.key] == 1}
+    order = (by_key[trial.key] for trial in noticed(table, trials.states, seed) if trial.key in by_key)
+    drawn = list(itertools.islice(order, size))
     changed = [each for each in mutations if (each.family, each.target) in edited]
     random.Random(seed).shuffle(changed)
     changed.sort(key=lambda each: each.family != "null")  # and so the nulls first
     every = [*drawn, *changed]
+    known = {trial.key: trial for trial in table.all()}
     tried = {trial.key: trial for trial in trials.again(every, known, until=until)}
     rest = [each for each in every if each.key not in tried]
     if rest:
@@ -90,10 +106,6 @@ def passed(
         trials.trace(until=None if until is None else _part(until), costs=costs)
         tried |= {trial.key: trial for trial in trials.run(rest, until=until)}
     return Passed(drawn, changed, tried)
-
-
-def _was_noticed(trial: Trial | None) -> bool:
-    return trial is not None and trial.fate in NOTICED
 
 
 def _part(until: float) -> float:
