@@ -24,7 +24,7 @@ from dpcheck.harness import risk
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
-from dpcheck.harness.scaling import Family, Instance, Line, Move, Simulated, clipped_mean, geometric
+from dpcheck.harness.scaling import Family, Instance, Line, Move, Shared, Simulated, clipped_mean, geometric
 from dpcheck.harness.scaling.families import named
 from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.harness.symbolic import agree
@@ -407,6 +407,9 @@ def _rest(work: PowerWell | LinearWorkload, w: Array, weight: float, shift: Arra
 BY_PHASES = Simulated(ends_of_phases, 3200)
 IN_DIMENSIONS = Simulated(ends_of_phases, 640)
 """Where a run draws vectors, whose length varies the less."""
+BY_CALLS = Shared(ends_of_phases, 3200)
+"""Where the worst member is the mildest of its class, whatever the size: one pilot of each finds it."""
+CALLS_IN_DIMENSIONS = Shared(ends_of_phases, 640)
 
 
 LEAST_GROWTH = 2.0**-8

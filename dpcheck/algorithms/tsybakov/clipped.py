@@ -137,7 +137,10 @@ class Restricted:
         return self.workload.constants
 
     def project(self, w: Array) -> Array:
-        """Exactly where the domain is known; else the workload's where that stays in the ball, Dykstra's elsewhere."""
+        """Exactly in one dimension and where the domain is known; else the workload's where that stays in the ball,
+        Dykstra's elsewhere."""
+        if w.shape[-1] == 1:
+            return self.workload.project(self._ball(w))
         if isinstance(self.workload, BaseWorkload):
             return BallIntersection(self.workload.domain, self.centres, self.radius).project(w)
         near = self.workload.project(w)
