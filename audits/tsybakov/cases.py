@@ -12,7 +12,7 @@ import numpy as np
 import scipy
 
 from dpcheck.algorithms.tsybakov import IteratedLocalised, LocalisedClipped, StochasticApproximation
-from dpcheck.algorithms.tsybakov.clipped import Project, Restricted
+from dpcheck.algorithms.tsybakov.clipped import Restricted, between_ends
 from dpcheck.algorithms.tsybakov.epochs import Calls
 from dpcheck.algorithms.tsybakov.localised import Phase, averaged_moment
 from dpcheck.checks import Context, by_size
@@ -364,7 +364,8 @@ def ends_of_phases(one: Instance, rng: Rng, trials: int) -> Array:
     steepest, deviation = _slopes(work)
     w = np.repeat(work.project(np.zeros((1, d))), trials, axis=0)
     for phases, radius in calls(one.algorithm, one.problem, one.n):
-        onto = _projection(work if radius is None else Restricted(work, w, radius), w)
+        domain = work if radius is None else Restricted(work, w, radius)
+        onto = between_ends(domain.project, w, domain.constants.diameter(2.0))
         still = STILL_TOO * (work.constants.diameter(2.0) / 2 if radius is None else radius)
         for phase in phases:
             spread = deviation / math.sqrt(phase.records)
@@ -373,15 +374,6 @@ def ends_of_phases(one: Instance, rng: Rng, trials: int) -> Array:
             if phase.sigma * math.sqrt(d) > still:
                 w = onto(w + phase.sigma * rng.standard_normal(w.shape))
     return w
-
-
-def _projection(domain: PowerWell | LinearWorkload | Restricted, w: Array) -> Project:
-    """The domain's own; of an interval a trial between its ends, which takes a fifth of the time."""
-    if w.shape[1] > 1:
-        return domain.project
-    far = 4 * domain.constants.diameter(2.0)
-    low, high = (domain.project(np.full_like(w, end)) for end in (-far, far))
-    return lambda v: np.clip(v, low, high)
 
 
 def _slopes(work: PowerWell | LinearWorkload) -> tuple[float, float]:
