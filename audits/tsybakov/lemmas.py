@@ -18,7 +18,7 @@ from dpcheck.algorithms.tsybakov.epochs import Epoch
 from dpcheck.checks import Context
 from dpcheck.harness import accuracy, risk, runtime, sensitivity
 from dpcheck.harness.replay import Case
-from dpcheck.harness.scaling import Family, Instance, Simulated, geometric
+from dpcheck.harness.scaling import Family, Instance, Shared, Simulated, geometric
 from dpcheck.harness.scaling.families import named
 from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.harness.search import BallRecords
@@ -264,4 +264,4 @@ def _accelerated(
 
 
 BY_BATCHES = Simulated(ends_of_batches, 800)
-BATCHES_IN_DIMENSIONS = Simulated(ends_of_batches, 720)
+BATCHES_IN_DIMENSIONS = Shared(ends_of_batches, 720)
