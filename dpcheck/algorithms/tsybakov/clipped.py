@@ -63,13 +63,13 @@ def _clipped_oracle(workload: Workload, sample: Sample, level: float) -> Callabl
 
     if workload.constants.family != "linear":
         return mean
-    everywhere = mean(np.zeros((1, workload.constants.d)))
+    everywhere = mean(np.zeros((1, workload.constants.d)))  # the same: any point does
     return lambda w: everywhere + np.zeros_like(w)
 
 
 def between_ends(onto: Project, start: Array, diameter: float) -> Project:
     """A projection; on an interval a trial, no wider than that, a cut at its ends, which takes a fifth of the time."""
-    if start.shape[-1] > 1 or not math.isfinite(diameter):
+    if start.shape[-1] > 1 or not math.isfinite(diameter):  # the same: sooner
         return onto
     inside, far = onto(start), 4 * diameter  # the same: any point beyond the ends leads to them
     low, high = onto(inside - far), onto(inside + far)
@@ -157,7 +157,7 @@ class Restricted:
     def project(self, w: Array) -> Array:
         """Exactly in one dimension and where the domain is known; else the workload's where that stays in the ball,
         Dykstra's elsewhere."""
-        if w.shape[-1] == 1:
+        if w.shape[-1] == 1:  # the same: sooner
             return self.workload.project(self._ball(w))
         if isinstance(self.workload, BaseWorkload):
             return BallIntersection(self.workload.domain, self.centres, self.radius).project(w)
