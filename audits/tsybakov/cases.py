@@ -12,7 +12,7 @@ import numpy as np
 import scipy
 
 from dpcheck.algorithms.tsybakov import IteratedLocalised, LocalisedClipped, StochasticApproximation
-from dpcheck.algorithms.tsybakov.clipped import Project, Restricted
+from dpcheck.algorithms.tsybakov.clipped import Restricted, between_ends
 from dpcheck.algorithms.tsybakov.epochs import Calls
 from dpcheck.algorithms.tsybakov.localised import Phase, averaged_moment
 from dpcheck.checks import Context, by_size
@@ -24,7 +24,7 @@ from dpcheck.harness import risk
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
-from dpcheck.harness.scaling import Family, Instance, Line, Move, Simulated, clipped_mean, geometric
+from dpcheck.harness.scaling import Family, Instance, Line, Move, Shared, Simulated, clipped_mean, geometric
 from dpcheck.harness.scaling.families import named
 from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.harness.symbolic import agree
@@ -364,7 +364,8 @@ def ends_of_phases(one: Instance, rng: Rng, trials: int) -> Array:
     steepest, deviation = _slopes(work)
     w = np.repeat(work.project(np.zeros((1, d))), trials, axis=0)
     for phases, radius in calls(one.algorithm, one.problem, one.n):
-        onto = _projection(work if radius is None else Restricted(work, w, radius), w)
+        domain = work if radius is None else Restricted(work, w, radius)
+        onto = between_ends(domain.project, w, domain.constants.diameter(2.0))
         still = STILL_TOO * (work.constants.diameter(2.0) / 2 if radius is None else radius)
         for phase in phases:
             spread = deviation / math.sqrt(phase.records)
@@ -373,15 +374,6 @@ def ends_of_phases(one: Instance, rng: Rng, trials: int) -> Array:
             if phase.sigma * math.sqrt(d) > still:
                 w = onto(w + phase.sigma * rng.standard_normal(w.shape))
     return w
-
-
-def _projection(domain: PowerWell | LinearWorkload | Restricted, w: Array) -> Project:
-    """The domain's own; of an interval a trial between its ends, which takes a fifth of the time."""
-    if w.shape[1] > 1:
-        return domain.project
-    far = 4 * domain.constants.diameter(2.0)
-    low, high = (domain.project(np.full_like(w, end)) for end in (-far, far))
-    return lambda v: np.clip(v, low, high)
 
 
 def _slopes(work: PowerWell | LinearWorkload) -> tuple[float, float]:
@@ -407,6 +399,9 @@ def _rest(work: PowerWell | LinearWorkload, w: Array, weight: float, shift: Arra
 BY_PHASES = Simulated(ends_of_phases, 3200)
 IN_DIMENSIONS = Simulated(ends_of_phases, 640)
 """Where a run draws vectors, whose length varies the less."""
+BY_CALLS = Shared(ends_of_phases, 3200)
+"""Where the worst member is the mildest of its class, whatever the size: one pilot of each finds it."""
+CALLS_IN_DIMENSIONS = Shared(ends_of_phases, 640)
 
 
 LEAST_GROWTH = 2.0**-8

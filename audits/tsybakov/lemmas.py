@@ -13,12 +13,12 @@ import numpy as np
 from dpcheck.accounting import account
 from dpcheck.algorithms.tsybakov import IteratedAccelerated, LocalisedClipped, PermutedAccelerated
 from dpcheck.algorithms.tsybakov.accelerated import ClippedBatches
-from dpcheck.algorithms.tsybakov.clipped import Project, Restricted
+from dpcheck.algorithms.tsybakov.clipped import Project, Restricted, between_ends
 from dpcheck.algorithms.tsybakov.epochs import Epoch
 from dpcheck.checks import Context
 from dpcheck.harness import accuracy, risk, runtime, sensitivity
 from dpcheck.harness.replay import Case
-from dpcheck.harness.scaling import Family, Instance, Simulated, geometric
+from dpcheck.harness.scaling import Family, Instance, Shared, Simulated, geometric
 from dpcheck.harness.scaling.families import named
 from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.harness.search import BallRecords
@@ -29,7 +29,7 @@ from dpcheck.workloads.linear import SparseDirection
 from dpcheck.workloads.power_well import KnownWell, PowerWell
 from dpcheck.workloads.tilted_power import SparseTilt
 
-from .cases import ANY, _as, _projection, _slopes, everywhere, instance, instead, known_well, problem, told
+from .cases import ANY, _as, _slopes, everywhere, instance, instead, known_well, problem, told
 
 PLANE = SparseTilt(v=np.array([0.6, 0.8]), size=2.0, chance=0.25, theta=2.0, reach=2.0)
 QUARTIC = SparseTilt(v=np.array([0.6, 0.8]), size=2.0, chance=0.25, theta=4.0, reach=2.0)
@@ -223,7 +223,8 @@ def ends_of_batches(one: Instance, rng: Rng, trials: int) -> Array:
     for phase in plan:
         row, records = (phase.inner.phases[0], phase.records) if isinstance(phase, Epoch) else (phase, one.n)
         work = Restricted(one.work, w, phase.radius) if isinstance(phase, Epoch) and one.algorithm.shrink else one.work
-        w = _accelerated(one.work, row, w, rng, _projection(work, w), records if placed else None)
+        onto = between_ends(work.project, w, one.work.constants.diameter(2.0))
+        w = _accelerated(one.work, row, w, rng, onto, records if placed else None)
     return w
 
 
@@ -263,4 +264,4 @@ def _accelerated(
 
 
 BY_BATCHES = Simulated(ends_of_batches, 800)
-BATCHES_IN_DIMENSIONS = Simulated(ends_of_batches, 720)
+BATCHES_IN_DIMENSIONS = Shared(ends_of_batches, 720)

@@ -15,6 +15,7 @@ import numpy as np
 from dpcheck.algorithms.tsybakov import LocalisedClipped
 from dpcheck.algorithms.tsybakov.clipped import (
     Restricted,
+    between_ends,
     clipped_descent,
     clipped_gradient,
     dykstra,
@@ -204,6 +205,14 @@ def wrong_projections() -> list[str]:
         for losses, allowed in ((work, 1e-12), (Patient(work), 1e-8)):
             off = float(np.abs(Restricted(losses, centres, radius).project(points) - wanted).max())  # type: ignore[arg-type]
             wrong += [] if off <= allowed * reach else [f"{off:.3g} away from the nearest point in {d} dimensions"]
+    line = np.linspace(-9.0, 9.0, 7)[:, None]
+    for what, onto in {
+        "an interval": lambda w: np.clip(w, -1.0, 2.0),
+        "a half-line": lambda w: np.maximum(w, -1.0),
+        "another half-line": lambda w: np.minimum(w, 1.0),
+    }.items():
+        if not np.array_equal(between_ends(onto, np.zeros((1, 1)), 3.0)(line), onto(line)):
+            wrong.append(f"points that are not those nearest on {what}")
     apart = [Ball(2, 1.0, [x, 0.0]).project for x in (-2.0, 2.0)]
     return wrong + wrongly_answered([("two discs apart", lambda: dykstra(*apart, np.zeros((1, 2)), limit=50), False)])
 

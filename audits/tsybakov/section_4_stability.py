@@ -23,7 +23,7 @@ from dpcheck.harness import accuracy, losses
 from dpcheck.harness.refutation import refuted_by, witnessed
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import proved
-from dpcheck.interfaces import Algorithm, Array, Data, Problem, Sample, Schedule, Workload
+from dpcheck.interfaces import Algorithm, Array, Constants, Data, Problem, Sample, Schedule, Workload
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Run
 from dpcheck.verdicts import Point, Verdict, differs
@@ -250,6 +250,14 @@ class Mirrored:
     """What Algorithm 2 asks of losses on the plane; a record is two signs and 1, or the slope of a line and 0."""
 
     loss: Leaning
+
+    @property
+    def constants(self) -> Constants:
+        """Of the plane, and of no more than is known of any loss."""
+        return Constants(
+            d=2, diameter=lambda p: math.inf, lipschitz=lambda p: math.inf, smoothness=lambda p: math.inf,
+            moment=lambda k, m: math.inf,
+        )  # fmt: skip
 
     def gradient(self, w: Array, z: Array) -> Array:
         return np.where(z[..., 2:] > 0, z[..., :2] * self.loss.slope(z[..., :2] * w), z[..., :2])

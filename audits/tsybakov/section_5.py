@@ -29,7 +29,7 @@ from dpcheck.symbols import BY_NAME, d, delta, epsilon, k, n, rho, theta
 from dpcheck.verdicts import Point, Verdict, differs
 from dpcheck.workloads.tilted_power import ProductTilt, SparseTilt
 
-from .cases import BY_PHASES, FAR_BELOW, IN_DIMENSIONS, STEEPER, approximation, grown
+from .cases import BY_CALLS, CALLS_IN_DIMENSIONS, FAR_BELOW, STEEPER, approximation, grown
 from .lemmas import R_K, packing_size
 from .section_4_theorem_2 import WRONG_CALLS, even_calls
 
@@ -334,7 +334,7 @@ def plug_in_of_a_mean_is_its_minimiser(context: Context, *, theta: float, length
     )  # fmt: skip
 
 
-MEETING = functools.partial(scaling, "tsybakov/rem-5", family=STEEPER, engine=BY_PHASES, mutants=WRONG_CALLS)
+MEETING = functools.partial(scaling, "tsybakov/rem-5", family=STEEPER, engine=BY_CALLS, mutants=WRONG_CALLS)
 CLASS = {"growth": 1.0, "R": 2.0**7}
 """lambda = 1, as the lower bound has it, and spikes whose moments of order k and 2k are alike."""
 RHOS = ((2.0, 2.0**-86), (4.0, 2.0**-94))
@@ -361,7 +361,7 @@ def upper_bound_in_rho(*, rho: float, steepness: float) -> Instance:
     return grown(approximation(2.0), even_calls(90), steepness, epsilon=translated(rho), **CLASS)
 
 
-@MEETING(variable="d", sizes=(8, 16, 32, 64, 128), engine=IN_DIMENSIONS, since="standard")
+@MEETING(variable="d", sizes=(8, 16, 32, 64, 128), engine=CALLS_IN_DIMENSIONS, since="standard")
 def upper_bound_in_the_dimension(*, d: int, steepness: float) -> Instance:
     """The same in d dimensions: 1/2."""
     return grown(approximation(2.0), even_calls(40), steepness, d=d, epsilon=2.0**-12, **CLASS)

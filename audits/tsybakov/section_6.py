@@ -223,9 +223,11 @@ def printed_weights_start_below_one(context: Context, *, T: int) -> Verdict:
     excess = risk.excess_risks(algorithm, line, told, n, 1, context.seed, context.name, T, gradients=ANY)
     left = float(excess[0])
     kept = math.prod(1 - stated("tsybakov/alg-7@weights", i=t) for t in range(2, T + 1))
-    claimed = (1 - stated("tsybakov/alg-7@literal")) * kept
+    claimed, weight = (1 - stated("tsybakov/alg-7@literal")) * kept, 2 / ((T + 1) * (T + 2))
+    if abs(left - weight) > 1e-9:
+        return differs(f"the start weighs {left:.6g} in our output, where 2/((T+1)(T+2)) = {weight:.6g}")
     verdict = accuracy.never_violated(left, claimed, statement="weight of the start <= (1 - α_1)(1 - α_2)…, which is 0")
-    verdict = replace(verdict, severity=left, numbers={**verdict.numbers, "2/((T+1)(T+2))": 2 / ((T + 1) * (T + 2))})
+    verdict = replace(verdict, severity=left, numbers={**verdict.numbers, "2/((T+1)(T+2))": weight})
     return with_budget(verdict, algorithm, told, n)
 
 

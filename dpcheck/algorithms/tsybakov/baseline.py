@@ -60,10 +60,10 @@ class PoissonSGD(Algorithm[PoissonSteps]):
         average: return the mean of the iterates rather than the last one.
     """
 
-    T: int = 50
-    b: int = 64
-    level: float = 1.0
-    eta: float = 0.1
+    T: int = 50  # the same: no statement names it
+    b: int = 64  # the same: no statement names it
+    level: float = 1.0  # the same: no statement names it
+    eta: float = 0.1  # the same: no statement names it
     average: bool = True
 
     label = "tsybakov/proc-dpsgd"

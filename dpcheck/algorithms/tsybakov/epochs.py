@@ -213,7 +213,7 @@ class IteratedLocalised(Calls):
         sizes: exponent of log2 n in the part sizes: "printed" or as in the "proof".
     """
 
-    theta_bar: float = 2.0
+    theta_bar: float = 2.0  # the same: no statement names the one that is meant
     sizes: Literal["printed", "proof"] = "printed"
 
     label = "tsybakov/alg-5"

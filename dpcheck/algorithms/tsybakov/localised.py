@@ -30,7 +30,7 @@ from dpcheck.laws import Gaussian
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Run
 
-BUDGETS = BudgetRange(delta_below=1.0)
+BUDGETS = BudgetRange(delta_below=1.0)  # the same: no guarantee has a delta of 1 or more
 MOST_STEPS = 100_000_000  # the same: a run of half as many takes hours
 NEAR_LIMITS = 1e-3  # the same: doubled, it is what is promised
 """Of the claimed movement, halved: how far from where its steps lead a phase may be taken."""
