@@ -10,7 +10,10 @@ from dpcheck.interfaces import BudgetRange, Problem, Workload
 from dpcheck.numerics import least_integer
 from dpcheck.workloads import BaseWorkload, OfUsers
 
-BUDGETS = BudgetRange(largest_epsilon=10.0, delta_below=1.0)
+BUDGETS = BudgetRange(
+    largest_epsilon=10.0,
+    delta_below=1.0,  # the same: no guarantee has a delta of 1 or more
+)
 """Of the informal theorems; the formal Theorem B.1 does not name the largest epsilon."""
 
 MOST_BITS = 62

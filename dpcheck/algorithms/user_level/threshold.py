@@ -46,8 +46,8 @@ class ThresholdTest(Algorithm[Queries]):
         sensitivity: of the queries; the noise grows with it.
     """
 
-    level: float = 0.0
-    count: int = 10
+    level: float = 0.0  # the same: no statement names a default
+    count: int = 10  # the same: no statement names a default
     sensitivity: float = 1.0
 
     label = "user_level/alg-4"
