@@ -179,7 +179,7 @@ class Fine(LocalizedMirrorDescent):
         return n_i / 2**47
 
     def phases(self, problem: Problem, n: int) -> Iterator[DescentPhase]:
-        return itertools.islice(super().phases(problem, n), 12)
+        return itertools.islice(super().phases(problem, n), 16)
 
 
 RESTARTS = StronglyConvexReduction(inner=Fine())
