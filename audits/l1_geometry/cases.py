@@ -47,8 +47,7 @@ from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Verdict
 from dpcheck.workloads.base import BaseWorkload
 from dpcheck.workloads.crosspolytope import EqualRecords, L1Location, SignLasso, SignLinear
-
-from .atoms import CountedLasso, CountedLinear
+from dpcheck.workloads.sign_atoms import CountedLasso, CountedLinear
 
 A = TypeVar("A", bound=Algorithm[Any])
 

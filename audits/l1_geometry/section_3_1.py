@@ -29,9 +29,9 @@ from dpcheck.interfaces import Array
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Fresh, Run
 from dpcheck.verdicts import Point, Verdict, combine, consistent, differs, refuted
+from dpcheck.workloads.sign_atoms import CountedLinear
 
 from .appendix_b import AVERAGE, AVERAGED_IN_L, average
-from .atoms import CountedLinear
 from .cases import (
     AVERAGED,
     DELTAS,

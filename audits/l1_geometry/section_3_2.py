@@ -20,6 +20,7 @@ from dpcheck.geometry import norms
 from dpcheck.harness import accuracy, runtime
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.scaling import Equal, Instance, admitted, scaling, unmeasured
+from dpcheck.harness.scaling.at_once import AtOnce
 from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array, Problem, Rng
@@ -47,7 +48,6 @@ from .cases import (
     taken_for_one,
     tilted,
 )
-from .engines import AtOnce
 from .lines import PHASES, PLACES, SYMBOLS, counted_phases, lines_of_phases, moves_its_phase_alone, regret
 
 OF_ALGORITHM_2 = {

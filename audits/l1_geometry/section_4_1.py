@@ -26,8 +26,8 @@ from dpcheck.interfaces import Array, Problem
 from dpcheck.privacy import PureDP
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, combine, differs, holds, refuted
+from dpcheck.workloads.sign_atoms import CountedLinear
 
-from .atoms import CountedLinear
 from .cases import (
     EITHER,
     LASSO,

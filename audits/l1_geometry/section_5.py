@@ -22,6 +22,7 @@ from dpcheck.harness import runtime
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.relations import judged
 from dpcheck.harness.scaling import Axis, Family, Instance, Risk, admitted, geometric, scaling, unmeasured
+from dpcheck.harness.scaling.at_once import AtOnce
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array, Problem, Rng
 from dpcheck.privacy import ApproxDP, PureDP
@@ -29,7 +30,6 @@ from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Verdict, combine, differs, holds
 
 from .cases import DELTA, DELTAS, LASSO, SMALL, OneRecord, instance, linear, problem, three_phases
-from .engines import AtOnce
 
 
 @check("l1_geometry/thm-8@literal", kind="risk", expect="refuted")

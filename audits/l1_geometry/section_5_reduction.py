@@ -20,12 +20,12 @@ from dpcheck.harness.budget import judge_account
 from dpcheck.harness.lines import Told
 from dpcheck.harness.plans import answered, planned, wrong_promises, wrong_sizes, wrongly_answered
 from dpcheck.harness.scaling import admitted
+from dpcheck.harness.scaling.at_once import AtOnce
 from dpcheck.harness.symbolic import agree
 from dpcheck.privacy import ApproxDP, PureDP
 from dpcheck.verdicts import Verdict, combine, differs
 
 from .cases import LASSO, LIMIT, lasso, linear, problem
-from .engines import AtOnce
 from .lines import printed_phases, printed_tree
 from .section_5 import INNER, restarted, selections
 

@@ -17,8 +17,8 @@ from dpcheck.interfaces import Array, Rng, Sample
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fresh, Run
 from dpcheck.workloads.crosspolytope import SignLasso
+from dpcheck.workloads.sign_atoms import CountedLinear, at_corners, counts
 
-from .atoms import CountedLinear, at_corners, counts
 from .cases import lasso, least_private, problem
 
 DELTA_OF_RATES = 1e-6

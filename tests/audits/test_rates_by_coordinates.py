@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from audits.l1_geometry import appendix_b, cases, section_3_2, section_5
-from audits.l1_geometry.engines import AtOnce
 from audits.lp_spaces import section_5_2 as spikes
 from audits.lp_spaces.cases import WALK, spiked
 from dpcheck.algorithms.l1_geometry import NoisyMirrorDescent
 from dpcheck.errors import InvalidInput
 from dpcheck.harness.scaling import Equal
+from dpcheck.harness.scaling.at_once import AtOnce
 
 PHASES = AtOnce(section_3_2.phases, 400)
 

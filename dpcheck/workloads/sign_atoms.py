@@ -29,7 +29,7 @@ def counts(rng: Rng, trials: int, n: int, atoms: Array, chances: Array) -> Sampl
     return Sample(atoms[None], rng.multinomial(n, each).astype(float))
 
 
-class Counted(BaseWorkload):
+class OfAtoms(BaseWorkload):
     """Mixed into a workload of finitely many atoms."""
 
     @property
@@ -39,14 +39,14 @@ class Counted(BaseWorkload):
 
     @functools.cached_property
     def constants(self) -> Constants:
-        return replace(super().constants, atoms=len(self.atoms[0]))
+        return replace(super().constants, atoms=len(self.atoms[0]))  # type: ignore[safe-super]  # the workload's own
 
     def draw(self, rng: Rng, trials: int, n: int, *, means_only: bool = False) -> Sample:
         return counts(rng, trials, n, *self.atoms)
 
 
 @dataclass(frozen=True)
-class CountedLinear(Counted, SignLinear):
+class CountedLinear(OfAtoms, SignLinear):
     """`SignLinear` in few dimensions."""
 
     @functools.cached_property
@@ -56,7 +56,7 @@ class CountedLinear(Counted, SignLinear):
 
 
 @dataclass(frozen=True)
-class CountedLasso(Counted, SignLasso):
+class CountedLasso(OfAtoms, SignLasso):
     """`SignLasso` in few dimensions."""
 
     @functools.cached_property

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from audits.l1_geometry.atoms import CountedLasso, CountedLinear, at_corners, counts
 from dpcheck.running import Fresh
 from dpcheck.workloads.crosspolytope import SignLasso, SignLinear
+from dpcheck.workloads.sign_atoms import CountedLasso, CountedLinear, at_corners, counts
 
 
 def test_atoms_have_the_means_of_the_signs() -> None:
