@@ -20,6 +20,8 @@ HALF = sp.Rational(1, 2)
 Path = tuple[int, ...]
 Change = tuple[str, str, sp.Expr]
 """Operator, what was done, and the formula that comes out."""
+Words = tuple[Any, ...]
+"""A text and what is put into it: most that can be done is never told, and to print a formula takes long."""
 
 
 def of_claim(claim: Claim) -> Iterator[Mutation]:
@@ -55,19 +57,19 @@ def changes(bound: sp.Expr, *, constants: bool) -> Iterator[Change]:
     """The wrong forms of a formula, no two of which are the same function; without constants, those of its order."""
     points = [_Point(seed) for seed in (1, 2)]
     seen = {_signature(bound, points)}
-    for operator, said, path, part in _all(bound, constants):
+    for operator, (text, *told), path, part in _all(bound, constants):
         wrong = _with(bound, path, part)
         signature = _signature(wrong, points)
         if signature not in seen and (signature is not None or None in seen):  # else it is no number any more
             seen.add(signature)
-            yield operator, said, wrong
+            yield operator, text.format(*told), wrong
 
 
-def _all(bound: sp.Expr, constants: bool) -> Iterator[tuple[str, str, Path, sp.Basic]]:
+def _all(bound: sp.Expr, constants: bool) -> Iterator[tuple[str, Words, Path, sp.Basic]]:
     """Operator, what is done, and which part gives way to what."""
     if constants:
-        yield UP, f"× {FACTOR}", (), FACTOR * bound
-        yield DOWN, f"÷ {FACTOR}", (), bound / FACTOR
+        yield UP, (f"× {FACTOR}",), (), FACTOR * bound
+        yield DOWN, (f"÷ {FACTOR}",), (), bound / FACTOR
     for path, part in _parts(bound):
         if not constants and any(isinstance(_at(bound, path[:i]), sp.log) for i in range(len(path))):
             continue  # a power inside of a logarithm is a constant before it
@@ -75,21 +77,21 @@ def _all(bound: sp.Expr, constants: bool) -> Iterator[tuple[str, str, Path, sp.B
             for place, term in enumerate(part.args):
                 rest = _made(part.func, [each for i, each in enumerate(part.args) if i != place])
                 if part.free_symbols or constants:
-                    yield "term dropped", f"without {term} in {part}", path, rest
+                    yield "term dropped", ("without {} in {}", term, part), path, rest
                 if constants:
                     doubled = _made(part.func, [FACTOR * e if i == place else e for i, e in enumerate(part.args)])
-                    yield "term doubled", f"{term} doubled in {part}", path, doubled
+                    yield "term doubled", ("{} doubled in {}", term, part), path, doubled
         if isinstance(part, sp.log):
-            yield "logarithm dropped", f"without {part}", path, sp.Integer(1)
+            yield "logarithm dropped", ("without {}", part), path, sp.Integer(1)
         if isinstance(part, sp.Pow) and part.exp.is_Rational and part.base.free_symbols:
             for sign, step in (("+", HALF), ("-", -HALF)):
-                yield "exponent", f"({part}) ^ {sign}1/2", path, part.base ** (part.exp + step)
+                yield "exponent", (f"({{}}) ^ {sign}1/2", part), path, part.base ** (part.exp + step)
         elif isinstance(part, sp.Symbol | sp.Indexed) and not _is_base(bound, path):
             for sign, step in (("+", HALF), ("-", -HALF)):
-                yield "exponent", f"{part} ^ {sign}1/2", path, part ** (1 + step)
+                yield "exponent", (f"{{}} ^ {sign}1/2", part), path, part ** (1 + step)
         if constants and part.is_Number and part not in (0, 1, -1) and not _is_exponent(bound, path):
-            yield "constant", f"{part} × {FACTOR}", path, FACTOR * part
-            yield "constant", f"{part} ÷ {FACTOR}", path, part / FACTOR
+            yield "constant", (f"{{}} × {FACTOR}", part), path, FACTOR * part
+            yield "constant", (f"{{}} ÷ {FACTOR}", part), path, part / FACTOR
 
 
 def _parts(expression: sp.Basic, path: Path = ()) -> Iterator[tuple[Path, sp.Basic]]:
