@@ -89,7 +89,8 @@ def resolutions(
     while batch := [(search, *following) for search in searches if (following := search.following) is not None]:
         mutants = [scaled(search.claim, factor if search.up else 1 / factor) for search, factor, _ in batch]
         of = {mutant.key: each for mutant, each in zip(mutants, batch, strict=True)}
-        for trial in trials.run(mutants, only={key: asked for key, (_, _, asked) in of.items() if asked}):
+        only = {key: asked for key, (_, _, asked) in of.items() if asked}
+        for trial in trials.run(mutants, only=only, hurried=True):
             search, factor, asked = of[trial.key]
             search.learn(factor, asked, trial)
             told(trial.key)
