@@ -178,9 +178,9 @@ def test_a_search_asks_the_check_that_noticed_and_all_of_them_before_it_ends(
     trials = watched(root)
     real, asked = trials.run, list[str]()
 
-    def run(mutants: list[Mutation], *, only: dict[str, str], **how: bool) -> Iterator[Trial]:
+    def run(mutants: list[Mutation], *, only: dict[str, str]) -> Iterator[Trial]:
         asked.extend(only.get(mutant.key, "") for mutant in mutants)
-        return real(mutants, only=only, **how)
+        return real(mutants, only=only)
 
     monkeypatch.setattr(trials, "run", run)
     (found,) = resolutions(trials, [trials.catalogue.claims["toy/lem-1"]])
@@ -200,7 +200,7 @@ def test_the_least_factor_that_any_check_sees_is_found(sees: dict[str, float]) -
     class Told:
         calls = 0
 
-        def run(self, mutants: list[Mutation], *, only: dict[str, str], hurried: bool) -> Iterator[Trial]:
+        def run(self, mutants: list[Mutation], *, only: dict[str, str]) -> Iterator[Trial]:
             for mutant in mutants:
                 self.calls += 1
                 said = float(mutant.said.split()[1])
@@ -224,7 +224,7 @@ def test_of_a_claim_its_own_checks_are_tried_whatever_the_others_cost(root: Path
     assert {check.name for check in trials.concerned(mutation)} == {"measured", "typed_again"}
 
 
-def test_in_a_hurry_the_cheapest_is_asked_first_and_second_typings_last(root: Path) -> None:
+def test_the_cheapest_is_asked_first_and_second_typings_last(root: Path) -> None:
     trials = watched(root)
     (mutation, *_) = claims.of_claim(trials.catalogue.claims["toy/lem-1"])
     kinds = {"toy/lem-1::measured": "symbolic", "toy/lem-1::within_reach": "risk"}
@@ -234,8 +234,7 @@ def test_in_a_hurry_the_cheapest_is_asked_first_and_second_typings_last(root: Pa
             of = {"reads": ("toy/lem-1",), "expected": True, "seconds": 1.0 + (id == dearest)}
             trials.traces[id] = dataclasses.replace(trials.traces[id], **of)
         cheap, dear = sorted(kinds, key=lambda id: id == dearest)
-        assert [c.id for c in trials.concerned(mutation, hurried=True)] == [cheap, dear, "toy/lem-1::typed_again"]
-        assert trials.concerned(mutation)[0].id == "toy/lem-1::within_reach", "the strongest first"
+        assert [c.id for c in trials.concerned(mutation)] == [cheap, dear, "toy/lem-1::typed_again"]
 
 
 def test_a_trial_that_changes_nothing_survives(root: Path) -> None:

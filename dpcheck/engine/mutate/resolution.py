@@ -90,7 +90,7 @@ def resolutions(
         mutants = [scaled(search.claim, factor if search.up else 1 / factor) for search, factor, _ in batch]
         of = {mutant.key: each for mutant, each in zip(mutants, batch, strict=True)}
         only = {key: asked for key, (_, _, asked) in of.items() if asked}
-        for trial in trials.run(mutants, only=only, hurried=True):
+        for trial in trials.run(mutants, only=only):
             search, factor, asked = of[trial.key]
             search.learn(factor, asked, trial)
             told(trial.key)

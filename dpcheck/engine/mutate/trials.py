@@ -39,9 +39,6 @@ SPARE = 10.0
 STUCK = 20
 """Checks of one strength that end in an exception before the others of it are left out: what refuses everything is told
 by the few checks that ask whether anything is refused, and by the settings, which come last."""
-STRONGEST: Mapping[Fate, int] = {"measured": 0, "derived": 1, "transcribed": 2}
-HURRIED: Mapping[Fate, int] = {"measured": 0, "derived": 0, "transcribed": 1}
-"""In which order checks are asked: the strongest first, or the cheapest of those that are no second typing."""
 PROTECTING = ("privacy", "sensitivity", "stability")
 """Kinds of checks that no correct look-alike may upset, whatever they say of it."""
 JUDGING = ("risk", "rate", "accuracy")
@@ -177,10 +174,8 @@ class Trials:
         check = self.checks[id]
         return traced(self.catalogue, check, self.size, self.seed, self._folders, watched=self.watched).plain()
 
-    def concerned(self, mutation: Mutation, *, hurried: bool = False) -> list[Check]:
-        """The checks that read what is changed, and end as expected without it: strongest first, then cheapest.
-
-        Hurried, the cheapest first, and transcriptions last.
+    def concerned(self, mutation: Mutation) -> list[Check]:
+        """The checks that read what is changed, and end as expected without it: cheapest first, transcriptions last.
 
         Of a claim, all that bear on its label are among them; of the others as many as `limit` allows.
         """
@@ -191,8 +186,7 @@ class Trials:
             and trace.outcome != Outcome.SKIPPED.value
             and (set(mutation.reads) & set(trace.reads) or any(trace.runs(*each) for each in mutation.lines))
         ]
-        rank = HURRIED if hurried else STRONGEST
-        traces.sort(key=lambda t: (rank[strength(self.checks[t.check])], t.seconds, t.check))
+        traces.sort(key=lambda t: (strength(self.checks[t.check]) == "transcribed", t.seconds, t.check))
         total = 0.0
         chosen: list[str] = []
         for trace in sorted(traces, key=lambda t: t.seconds):
@@ -227,15 +221,10 @@ class Trials:
     # -- the mutants ------------------------------------------------------------------------------------------
 
     def run(
-        self,
-        mutations: Sequence[Mutation],
-        *,
-        until: float | None = None,
-        only: Mapping[str, str] = NOTHING,
-        hurried: bool = False,
+        self, mutations: Sequence[Mutation], *, until: float | None = None, only: Mapping[str, str] = NOTHING
     ) -> Iterator[Trial]:
         """What becomes of each, as they end; what is known and still stands is not tried again. `only`: the one check
-        that is asked, of some, by their keys. `hurried`: any check that notices will do, not the strongest.
+        that is asked, of some, by their keys.
 
         None is begun after `until`, in monotonic time: the others are not among the trials, nor are those that a check
         might have noticed which was not traced.
@@ -248,7 +237,7 @@ class Trials:
         waiting: list[tuple[Mutation, list[Check]]] = []
         for mutation in mutations:
             asked = only.get(mutation.key)
-            checks = [check for check in self.concerned(mutation, hurried=hurried) if asked in (None, check.id)]
+            checks = [check for check in self.concerned(mutation) if asked in (None, check.id)]
             known = self._kept.get(*self._key(mutation, checks))
             if mutation.argued:
                 yield Trial.of(mutation, "argued", reason=mutation.argued)
