@@ -11,6 +11,11 @@ from typing import Any, TypeAlias
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _SCOPES = (*_FUNCTIONS, ast.ClassDef)
+_NAMING: Mapping[type[ast.AST], str] = {
+    ast.Name: "id", ast.ExceptHandler: "name", ast.MatchAs: "name", ast.MatchStar: "name", ast.alias: "asname",
+    ast.MatchMapping: "rest",
+}  # fmt: skip
+"""Where a node says the variable that it names."""
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _Comprehension: TypeAlias = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 _LOOKS_AT_LOCALS = frozenset({"locals", "vars", "dir", "eval", "exec", "_getframe", "currentframe"})
@@ -90,7 +95,7 @@ class _Numbering:
 
     def of(self, tree: ast.AST) -> dict[int, int]:
         """Id of a node -> the number of its variable; nothing where the code may see the names itself."""
-        self._kept = {name for node in ast.walk(tree) if isinstance(node, ast.Nonlocal) for name in node.names}
+        self._kept = {name for node in walk(tree) if isinstance(node, ast.Nonlocal) for name in node.names}
         self._visit(tree, [])
         return {} if self._seen else self._numbers
 
@@ -108,7 +113,7 @@ class _Numbering:
             name = _named(node)
             if name is not None and (number := _resolved(name, scopes)) is not None:
                 self._numbers[id(node)] = number
-            self._all(_parts(node), scopes)
+            self._all(children(node), scopes)
 
     def _all(self, nodes: Any, scopes: list[_Scope]) -> None:
         for node in nodes:
@@ -127,7 +132,7 @@ class _Numbering:
                 own.names[name] = None
             elif name not in own.names and name not in shared:
                 own.names[name] = next(self._next)
-        outside = [each for each in _parts(node) if each not in body]
+        outside = [each for each in children(node) if each not in body]
         self._all(outside, scopes)
         # Whatever a function declares global is looked up past every function around it.
         self._all(body, [*scopes, _Scope({**dict.fromkeys(shared), **own.names})])
@@ -141,8 +146,8 @@ class _Numbering:
         self._visit(first, scopes)
         inside = [*scopes, own]
         for part in node.generators:
-            self._all([each for each in _parts(part) if each is not first], inside)
-        self._all([each for each in _parts(node) if not isinstance(each, ast.comprehension)], inside)
+            self._all([each for each in children(part) if each is not first], inside)
+        self._all([each for each in children(node) if not isinstance(each, ast.comprehension)], inside)
 
 
 def _resolved(name: str, scopes: Sequence[_Scope]) -> int | None:
@@ -155,13 +160,8 @@ def _resolved(name: str, scopes: Sequence[_Scope]) -> int | None:
 
 def _named(node: ast.AST) -> str | None:
     """The variable that a node reads, binds or deletes."""
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar):
-        return node.name
-    if isinstance(node, ast.alias):
-        return node.asname
-    return node.rest if isinstance(node, ast.MatchMapping) else None
+    key = _NAMING.get(type(node))
+    return None if key is None else getattr(node, key)
 
 
 def _bound(body: Sequence[ast.AST]) -> Iterator[tuple[ast.AST, str]]:
@@ -178,16 +178,27 @@ def _bound(body: Sequence[ast.AST]) -> Iterator[tuple[ast.AST, str]]:
             yield node, name
 
 
-def _parts(node: ast.AST) -> list[ast.AST]:
-    """As `ast.iter_child_nodes`, three times as fast; without marks and operators."""
-    parts: list[ast.AST] = []
-    for key in node._fields:
-        value = getattr(node, key, None)
-        if isinstance(value, list):
-            parts.extend([each for each in value if isinstance(each, ast.AST)])
-        elif isinstance(value, ast.AST) and key not in ("ctx", "op"):
-            parts.append(value)
-    return parts
+def walk(tree: ast.AST) -> Iterator[ast.AST]:
+    """As `ast.walk`, in another order; without marks and operators."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(children(node))
+
+
+def children(node: ast.AST) -> list[ast.AST]:
+    """As `ast.iter_child_nodes`, once a node; without marks and operators."""
+    known: list[ast.AST] | None = node.__dict__.get("_children")
+    if known is None:
+        known = node.__dict__["_children"] = []
+        for key in node._fields:
+            value = getattr(node, key, None)
+            if isinstance(value, list):
+                known.extend([each for each in value if isinstance(each, ast.AST)])
+            elif isinstance(value, ast.AST) and key not in ("ctx", "op"):
+                known.append(value)
+    return known
 
 
 def _within(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
@@ -199,12 +210,12 @@ def _within(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
         if isinstance(node, _COMPREHENSIONS):
             yield from _walrus(node)
         elif not isinstance(node, _SCOPES):
-            waiting.extend(reversed(_parts(node)))
+            waiting.extend(reversed(children(node)))
 
 
 def _walrus(node: ast.AST) -> Iterator[ast.Name]:
     """`:=` within a comprehension binds around it."""
-    for each in _parts(node):
+    for each in children(node):
         if isinstance(each, ast.NamedExpr):
             yield each.target
         if not isinstance(each, _FUNCTIONS):

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import dpcheck
 from dpcheck.carried import PACKAGE
 from dpcheck.engine import memo
-from dpcheck.engine.meaning import meaning
+from dpcheck.engine.meaning import children, meaning, walk
 from dpcheck.labels import LABEL
 
 if TYPE_CHECKING:
@@ -286,7 +286,7 @@ def _parsed(path: Path, hashed: str, text: str) -> Facts:
 
 def _heads(tree: ast.Module, nodes: list[ast.AST]) -> tuple[frozenset[str], ...]:
     """`Facts.states`, `Facts.checks`, `Facts.computes`."""
-    walked = list(ast.walk(tree))
+    walked = list(walk(tree))
     constants, own = _assigned(tree, walked), _own_paper(walked)
     looked_up = {
         alias.asname or alias.name
@@ -382,7 +382,7 @@ def _executed(tree: ast.AST) -> Iterator[ast.AST]:
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             queue.extend(node.orelse)
         else:
-            queue.extend(ast.iter_child_nodes(node))
+            queue.extend(children(node))
 
 
 def _imports(path: Path, nodes: list[ast.AST]) -> Iterator[Path]:
