@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import shlex
 import tomllib
 from collections.abc import Sequence
@@ -105,13 +106,18 @@ def typed(path: Path, base: Path | None = None) -> str:
 def _table(folder: Path) -> dict[str, Any] | None:
     """The `[tool.dpcheck]` table of a folder's pyproject.toml."""
     try:
-        text = (folder / "pyproject.toml").read_text(encoding="utf-8")
-        table = tomllib.loads(text).get("tool", {}).get("dpcheck")
+        table = _parsed((folder / "pyproject.toml").read_text(encoding="utf-8")).get("tool", {}).get("dpcheck")
     except OSError:
         return None
     except ValueError as error:
         raise CollectionError(f"{folder / 'pyproject.toml'} is not TOML: {error}") from error
     return table if isinstance(table, dict) else None
+
+
+@functools.lru_cache(maxsize=8)
+def _parsed(text: str) -> dict[str, Any]:
+    """A file of TOML, which whoever asks for one claim after another reads each time; not to be changed."""
+    return tomllib.loads(text)
 
 
 def _of_root(root: Path) -> Layout:

@@ -10,8 +10,12 @@ by relative imports
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import importlib.metadata
 import importlib.util
+import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -55,7 +59,7 @@ def installed() -> Iterator[tuple[str, Path]]:
 
     A package that is gone although its entry point is there is left out: it cannot be told from one half removed.
     """
-    for entry in sorted(importlib.metadata.entry_points(group=GROUP), key=lambda entry: entry.name):
+    for entry in _entries(tuple(map(_state, sys.path))):
         try:
             spec = importlib.util.find_spec(entry.module)
         except (ImportError, ValueError):
@@ -63,3 +67,17 @@ def installed() -> Iterator[tuple[str, Path]]:
         for place in (spec.submodule_search_locations or ()) if spec else ():
             yield entry.name, Path(place).resolve()
             break
+
+
+@functools.lru_cache(maxsize=4)
+def _entries(path: tuple[tuple[int, ...], ...]) -> list[importlib.metadata.EntryPoint]:
+    """The entry points of the group, by name, while the path is in this state: a run asks for thousands of claims."""
+    return sorted(importlib.metadata.entry_points(group=GROUP), key=lambda entry: entry.name)
+
+
+def _state(folder: str) -> tuple[int, ...]:
+    """What is another once something was put into a folder of the path, or taken out of it; Python asks the same."""
+    with contextlib.suppress(OSError):
+        there = os.stat(folder or ".")
+        return there.st_dev, there.st_ino, there.st_mtime_ns
+    return ()
