@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import replace
 from typing import Any
@@ -9,13 +10,14 @@ from typing import Any
 import pytest
 from checkout import collected
 
-from dpcheck.accounting import account
+from dpcheck.accounting import Account, account
 from dpcheck.engine import guarantees, planning
 from dpcheck.engine.algorithms import algorithms
 from dpcheck.engine.setting import Setting, values
 from dpcheck.engine.statements import bound_of
 from dpcheck.errors import DpcheckError, InvalidInput
 from dpcheck.interfaces import Constants
+from dpcheck.privacy import Guarantee
 
 CLAIMS = list(collected().claims.values())
 FIVE = Setting(n=16_384, d=5, epsilon=1.0, delta=1e-5)
@@ -192,6 +194,12 @@ SIZES = (
 )
 
 
+@functools.cache
+def within(spent: Account, claimed: Guarantee) -> bool:
+    """Readings that differ in what they print, and not in what they release, have equal accounts."""
+    return spent.within(claimed)
+
+
 @pytest.mark.parametrize("label", EVERY)
 def test_certificates_claims_and_refutations_never_contradict_each_other(label: str) -> None:
     for setting in SIZES:
@@ -209,7 +217,7 @@ def test_certificates_claims_and_refutations_never_contradict_each_other(label: 
         if found.keeps:
             assert not found.refuted
             assert schedule.claimed is not None
-            assert not schedule.releases or spent.within(schedule.claimed)
+            assert not schedule.releases or within(spent, schedule.claimed)
         if found.refuted:
             assert found.warning()
             assert not found.stands
