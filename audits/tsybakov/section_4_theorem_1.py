@@ -419,7 +419,7 @@ def geometric_weights_are_private_for_every_loss(context: Context, *, epsilon: f
     )  # fmt: skip
 
 
-@check("tsybakov/thm-1@every-loss", kind="risk", grid={"n": by_size((1024,), (1024, 4096))})
+@check("tsybakov/thm-1@every-loss", kind="risk", grid={"n": by_size((1024,), (1024, 2048), (1024, 4096))})
 def noisy_steps_within_the_corrected_bound(context: Context, *, n: int) -> Verdict:
     """A steep line from the middle, moments of order 16 and epsilon = 200: a bound that the start does not keep."""
     k, work = 8.0, TwoPoint(D=2.0, G=1.0, rho=0.9)

@@ -51,7 +51,9 @@ def geometric_aggregation(points: Array) -> Array:
     If more than J/2 points lie within R of some v, the result lies within 3R of v. Ties go to the smallest index.
     """
     J = points.shape[1]
-    distances = np.linalg.norm(points[:, :, None] - points[:, None], axis=-1)
+    one, other = np.triu_indices(J, 1)
+    distances = np.zeros((len(points), J, J))
+    distances[:, one, other] = distances[:, other, one] = np.linalg.norm(points[:, one] - points[:, other], axis=-1)
     # The ball must hold J // 2 + 1 points, its centre included.
     radius = np.partition(distances, J // 2, axis=2)[:, :, J // 2]
     return np.asarray(points[np.arange(len(points)), radius.argmin(axis=1)])

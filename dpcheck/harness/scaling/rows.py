@@ -36,6 +36,7 @@ from dpcheck.harness.budget import CERTIFIED
 from dpcheck.harness.scaling.controls import NAMES, controls, largest
 from dpcheck.harness.scaling.engines import Engine, Instance, Risk, SharedNoise
 from dpcheck.harness.scaling.families import Family, Member, named
+from dpcheck.harness.scaling.simulated import Simulated
 from dpcheck.harness.scaling.slopes import KEPT, MARGIN, MEANING, Rate, Series, Word, rate, spelled
 from dpcheck.harness.scaling.terms import Part, leading
 from dpcheck.privacy import ApproxDP
@@ -139,7 +140,8 @@ class Row:
         worst = self._worst(context, engine, cell, lambda one: one)
         one = worst.instance
         term = leading(self._bound(self._stating()), part, self.variable, one.at)
-        wrong = {name: self._worst(context, engine, cell, mutant).risk for name, mutant in self.mutants.items()}
+        # A mutant has to show itself on one member, if need be on one that was lucky in its pilot: it is run afresh.
+        wrong = {name: self._worst(context, engine, cell, mutant, 1).risk for name, mutant in self.mutants.items()}
         works = [self.make(**cell, **member).work for member in self.family]
         return {
             "risk": worst.risk.value,
@@ -165,7 +167,9 @@ class Row:
                     "sizes at which it is whole"
                 )
 
-    def _worst(self, context: Context, engine: Engine, cell: Cell, change: Mutant) -> Worst:
+    def _worst(
+        self, context: Context, engine: Engine, cell: Cell, change: Mutant, finalists: int = FINALISTS
+    ) -> Worst:
         """The member of the largest risk by a pilot, on the grid and then between its values, and its risk afresh."""
         key, tried = (context.label, context.name, named(cell)), list[PilotedMember]()
 
@@ -184,7 +188,7 @@ class Row:
                 else:
                     risks = [engine(instances[0], context.seed, *key, named(some[0][0]), pilot=True)]
                 # Where no member is lucky, none has to be run again.
-                drawn = risks[0].degrees > 0 and not isinstance(engine, SharedNoise)
+                drawn = risks[0].degrees > 0 and not isinstance(engine, SharedNoise | Simulated)
                 tried.extend(PilotedMember(risk.value, drawn, *one) for one, risk in zip(some, risks, strict=True))
             return max(tried, key=lambda each: each.risk)
 
@@ -196,9 +200,9 @@ class Row:
         for _ in range(1 if isinstance(engine, SharedNoise) else ROUNDS):
             family = family.finer()
             worst = pilot(family.around(worst.member))
-        if worst.drawn:  # the best of many pilots was lucky
-            finalists = sorted(tried, key=lambda each: each.risk)[-FINALISTS:]
-            worst = max(finalists, key=lambda each: afresh(each, "final").value)
+        if worst.drawn and finalists > 1:  # the best of many pilots was lucky
+            last = sorted(tried, key=lambda each: each.risk)[-finalists:]
+            worst = max(last, key=lambda each: afresh(each, "final").value)
         return Worst(afresh(worst, "measured"), worst.instance, worst.member, ends)
 
     # Judging all sizes

@@ -17,6 +17,8 @@ from dpcheck.interfaces import Array, Rng
 class Simulated:
     """The mean, or a quantile, of the excess risk where a paper's own simulation of an algorithm ends.
 
+    All members of a family run under one noise, so that none of them is lucky.
+
     Attributes:
         ends: (instance, generator, trials) -> (trials, d), by the numbers of the instance's own schedule.
         trials: of the worst member; a pilot takes an eighth.
@@ -28,13 +30,13 @@ class Simulated:
 
     def __call__(self, instance: Instance, seed: int, *key: Any, pilot: bool = False) -> Risk:
         trials = self.trials // 8 if pilot else self.trials
-        rng = seeds.stream(seed, "simulated", pilot)  # of no key: common to the family, so that members compare
+        rng = seeds.stream(seed, "simulated", pilot)  # of no key: common to the family
         return statistic(np.asarray(instance.work.excess_risk(self.ends(instance, rng, trials))), self.quantile)
 
 
 @dataclass(frozen=True)
 class Shared(Simulated):
-    """A simulation whose noise is the same for every member of a family, so that none of them is lucky."""
+    """A simulation of which several members are piloted at once."""
 
     def together(self, instances: Sequence[Instance], seed: int, *key: Any, pilot: bool = False) -> list[Risk]:
         return [self(one, seed, *key, pilot=pilot) for one in instances]
