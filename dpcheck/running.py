@@ -28,6 +28,13 @@ class Entry:
     output: Array
 
 
+class Unkept(list[Any]):
+    """Lines that nobody will read: those of hundreds of thousands of noisy steps would fill the memory."""
+
+    def append(self, line: Any) -> None:
+        """Forgets it."""
+
+
 @dataclass
 class Transcript:
     """Everything one run released, in order, and the coins that it tossed."""
@@ -75,7 +82,8 @@ class Run(Generic[P]):
         core = np.asarray(core, dtype=float)
         if core.ndim < 2 or len(core) not in (1, self.trials):
             raise InvalidInput(f"the core of {here.name!r} needs shape ({self.trials}, ..., k), got {core.shape}")
-        core = np.broadcast_to(core, (self.trials, *core.shape[1:]))
+        if len(core) < self.trials:
+            core = np.broadcast_to(core, (self.trials, *core.shape[1:]))
         outer = self._outer
         if outer._history is None:
             output = self._draw(here, core)

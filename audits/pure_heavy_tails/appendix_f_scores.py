@@ -245,24 +245,24 @@ def _scores_by_hand(
     rows: Array, w: Array, anchor: Array, centre: Array, C: float, weight: float, alpha_in: float
 ) -> Array:
     """Potentials of linear losses at w, (trials, K), less those at the anchor, every f_C by Algorithm 3 from the point
-    itself to alpha_in/4, one at a time.
+    itself to alpha_in/4, one record of one trial at a time.
     """
 
-    def extension(at: float, z: float) -> float:
+    def extension(at: Array, z: float) -> Array:
         def slope(y: Array) -> Array:
             return z + C * np.sign(y - at)
 
         onto = exact(lambda y: np.clip(y, -1, 1))
-        y = float(adaptive_inexact_subgradient(slope, onto, np.array([[at]]), alpha_in / 4, 2.0).point[0, 0])
-        return z * y + C * abs(at - y)
+        y = adaptive_inexact_subgradient(slope, onto, at, alpha_in / 4, 2.0).point
+        return (z * y + C * np.abs(at - y))[:, 0]
 
-    def potential_at(trial: int, at: float) -> float:
+    def potentials(trial: int) -> Array:
+        at = np.append(w[trial], anchor[trial])[:, None]
         losses = [extension(at, float(z)) for z in rows[trial, :, 0]]
-        return float(np.mean(losses)) + weight / 2 * (at - float(centre[0, 0])) ** 2
+        values = np.mean(losses, axis=0) + weight / 2 * (at[:, 0] - float(centre[0, 0])) ** 2
+        return np.asarray(values[:-1] - values[-1])
 
-    return np.array(
-        [[potential_at(t, float(at)) - potential_at(t, float(anchor[t, 0])) for at in w[t]] for t in range(len(rows))]
-    )
+    return np.array([potentials(trial) for trial in range(len(rows))])
 
 
 @check("pure_heavy_tails/alg-6", kind="transcription", also=("pure_heavy_tails/alg-7",))

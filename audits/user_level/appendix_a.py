@@ -451,8 +451,8 @@ def threshold_test_is_accurate(context: Context, *, T: int) -> Verdict:
     gamma, law, left = 0.05, AboveThreshold(2.0, 4.0), []
     alpha = stated("user_level/lem-a9", T=T, gamma=gamma, epsilon=1.0)
     for above in range(T):
-        margins = np.full((1, T), -alpha)
-        margins[0, above:] = alpha
+        margins = np.full((1, above + 1), -alpha)
+        margins[0, above] = alpha
         halts = law.halting(margins)[0]
         left.append(1 - float(halts[above]))  # right is: no answer before, a halt at the first query above
     margins = np.full((1, T), -alpha)

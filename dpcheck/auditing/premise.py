@@ -370,8 +370,8 @@ def _keys(matrix: Array) -> NDArray[np.uint64]:
 
 def hypergeometric(drawn: Any, population: Any, marked: Any, draws: Any) -> tuple[Array, Array]:
     """P(X <= drawn) and P(X >= drawn), X the marked ones among `draws` of a population; elementwise."""
-    law = scipy.stats.hypergeom(population, marked, draws)
-    return np.asarray(law.cdf(drawn)), np.asarray(law.sf(np.asarray(drawn) - 1))
+    law, told = scipy.stats.hypergeom, (population, marked, draws)
+    return np.asarray(law.cdf(drawn, *told)), np.asarray(law.sf(np.asarray(drawn) - 1, *told))
 
 
 def hypergeometric_parts(drawn: Any, population: Any, marked: Any, draws: Any) -> tuple[Array, Array, Array]:

@@ -25,7 +25,7 @@ import scipy  # `scipy.stats` takes a second: loaded on first use
 from dpcheck import seeds
 from dpcheck.errors import InvalidInput
 from dpcheck.interfaces import Algorithm, Array, Problem, Schedule, Workload
-from dpcheck.running import Fresh, Run
+from dpcheck.running import Fresh, Run, Transcript, Unkept
 from dpcheck.statistics.binomial import clopper_pearson
 from dpcheck.statistics.means import block_means_upper, bootstrap_t_upper, catoni_upper, refute_mean
 from dpcheck.verdicts import Point, Verdict, holds, refuted, undecided
@@ -71,7 +71,9 @@ def excess_risks(
     risks = []
     for number, (rng, size) in enumerate(seeds.chunks(seed, trials, planned.floats_per_trial, *key)):
         data = Fresh(workload, size, n, seed, *key, "data", number)
-        point = algorithm.execute(run(planned, size, rng), workload, data, start)
+        batch = run(planned, size, rng)
+        batch.transcript = Transcript(Unkept(), Unkept())  # it is not replayed
+        point = algorithm.execute(batch, workload, data, start)
         point = np.broadcast_to(point, (size, *point.shape[1:]))
         risks.append(np.asarray(workload.excess_risk(point), dtype=float))
     return np.concatenate(risks)

@@ -111,8 +111,9 @@ class AboveThreshold:
 
     def _halting(self, margins: Array, halt_on: int) -> Array:
         coin, weights = _coin_nodes(margins, self.threshold, min(self.threshold, self.query / math.sqrt(len(margins))))
-        gap = (coin[:, None] - margins[None, :]) / self.query
-        one, zero = log_survival(gap), log_survival(-gap)
+        values, place = np.unique(margins, return_inverse=True)  # the worst queries take few values
+        gap = (coin[:, None] - values[None, :]) / self.query
+        one, zero = log_survival(gap)[:, place], log_survival(-gap)[:, place]
         stop, go = (one, zero) if halt_on else (zero, one)
         before = np.cumsum(go, axis=1)
         log_halt = np.concatenate([stop[:, :1], stop[:, 1:] + before[:, :-1], before[:, -1:]], axis=1)

@@ -120,7 +120,7 @@ def _search(workload: Workload, w: Array, z: Array, cap: float) -> Array:
         def value(r: Array) -> Array:
             return np.asarray(workload.loss(w[:, None] + r[..., None] * direction, z[:, None]) + cap * r)
 
-        low, _ = edges(outside, np.zeros(angle.shape), np.full(angle.shape, reach), halvings=50)
+        low, _ = edges(outside, np.zeros(angle.shape), np.full(angle.shape, reach), halvings=45)
         return value(_golden(value, np.zeros(angle.shape), low))
 
     grid = np.linspace(0, 2 * np.pi, 181)[:-1]
@@ -132,7 +132,7 @@ def _search(workload: Workload, w: Array, z: Array, cap: float) -> Array:
 def _golden(value: Callable[[Array], Array], low: Array, high: Array) -> Array:
     """Minimisers of unimodal functions, elementwise."""
     ratio = (np.sqrt(5) - 1) / 2
-    for _ in range(60):
+    for _ in range(45):
         left, right = high - ratio * (high - low), low + ratio * (high - low)
         lower = value(left) <= value(right)
         low, high = np.where(lower, low, left), np.where(lower, right, high)

@@ -268,8 +268,8 @@ def _plane(z: Array, w: Array) -> tuple[Array, Array, Array, Array, Array]:
 def _argmax_angle(value: Callable[[Array], Array], slope: Callable[[Array], Array], shape: tuple[int, ...]) -> Array:
     """The angle in [0, pi] that maximises `value` for each entry: a grid, then bisection of the slope."""
     grid = np.linspace(0.0, np.pi, 129)
-    values = np.stack([value(np.full(shape, angle)) for angle in grid])
+    values = np.stack([np.broadcast_to(value(angle), shape) for angle in grid])
     best = grid[values.argmax(axis=0)]
     low, high = np.maximum(best - grid[1], 0.0), np.minimum(best + grid[1], np.pi)
-    low, high = edges(lambda angle: slope(angle) <= 0, low, high, halvings=60)
+    low, high = edges(lambda angle: slope(angle) <= 0, low, high, halvings=50)
     return np.asarray((low + high) / 2)

@@ -115,6 +115,8 @@ class BallRidge(RidgeWorkload):
         high = np.where(right, radius - h, 0.0)
         for _ in range(100):
             step = (low + high) / 2
+            if ((step == low) | (step == high)).all():
+                break
             rising = slope(step) > 0
             low, high = np.where(rising, low, step), np.where(rising, step, high)
         step = np.where(left | right, (low + high) / 2, 0.0)

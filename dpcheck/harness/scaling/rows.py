@@ -167,9 +167,7 @@ class Row:
                     "sizes at which it is whole"
                 )
 
-    def _worst(
-        self, context: Context, engine: Engine, cell: Cell, change: Mutant, finalists: int = FINALISTS
-    ) -> Worst:
+    def _worst(self, context: Context, engine: Engine, cell: Cell, change: Mutant, finalists: int = FINALISTS) -> Worst:
         """The member of the largest risk by a pilot, on the grid and then between its values, and its risk afresh."""
         key, tried = (context.label, context.name, named(cell)), list[PilotedMember]()
 
