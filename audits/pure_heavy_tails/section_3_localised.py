@@ -277,7 +277,7 @@ def risk_on_real_records(context: Context, *, data: str, solver: str, n: int) ->
     epsilon, k = 1.0, 2.0
     D, moments = work.constants.diameter(2.0), {j: work.constants.moment(j, 1) for j in (1.0, 2.0)}
     # A loss in several parameters is minimised anew in each trial and block, a polyhedral one by a conic program.
-    trials = context.scale(6, 12, 40) if work.constants.d > 1 else context.scale(40, 120)
+    trials = context.scale(6, 6, 40) if work.constants.d > 1 else context.scale(40, 120)
     values = risk.excess_risks(
         practical(k, solver),
         work,

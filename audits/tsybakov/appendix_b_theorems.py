@@ -76,7 +76,7 @@ def bound_of_theorem_8(row: dict[str, float], label: str) -> float:
 @check("tsybakov/thm-8", kind="accuracy")
 def clipped_descent_ends_near_the_exact_minimiser(context: Context) -> Verdict:
     """|w_T - w^|^2 against the printed bound with the realised moment and largest bias, eta lambda <= 2."""
-    rows = descents(context, context.scale(40, 400), 2.0)
+    rows = descents(context, context.scale(40, 150, 400), 2.0)
     return accuracy.never_violated(
         [row["end"] for row in rows],
         [bound_of_theorem_8(row, "tsybakov/thm-8") for row in rows],
@@ -89,7 +89,7 @@ def clipped_descent_ends_near_the_exact_minimiser(context: Context) -> Verdict:
 @check("tsybakov/thm-8", kind="accuracy")
 def recursion_of_theorem_8(context: Context) -> Verdict:
     """Every step: a' <= (1 - eta lambda) a + eta |b|^2/lambda + 2 eta^2 (r^(2) + lambda^2 D^2), no violation."""
-    rows = descents(context, context.scale(40, 400), 1.0)
+    rows = descents(context, context.scale(40, 150, 400), 1.0)
     worst = [row["excess of a step"] for row in rows]
     verdict = accuracy.never_violated(
         worst, 1e-12, statement="excess of a step over the recursion <= 0", evidence="certificate",
@@ -117,7 +117,7 @@ def sharp_bias_of_clipping(context: Context, *, k: int) -> Verdict:
 @check("tsybakov/thm-8@sharp", kind="accuracy")
 def smaller_constants_of_theorem_8(context: Context) -> Verdict:
     """The bound with constants 2, 2 and 1 for eta lambda <= 1."""
-    rows = descents(context, context.scale(40, 400), 1.0)
+    rows = descents(context, context.scale(40, 150, 400), 1.0)
     return accuracy.never_violated(
         [row["end"] for row in rows],
         [bound_of_theorem_8(row, "tsybakov/thm-8@sharp") for row in rows],

@@ -70,10 +70,11 @@ FINALISTS = 4
 
 @dataclass(frozen=True)
 class PilotedMember:
-    """A member and the risk that a pilot gave it."""
+    """A member and the risk that a pilot gave it; whether that was drawn, and may have been lucky."""
 
     risk: float
     drawn: bool
+    lucky: bool
     member: Member
     instance: Instance
 
@@ -140,7 +141,7 @@ class Row:
         worst = self._worst(context, engine, cell, lambda one: one)
         one = worst.instance
         term = leading(self._bound(self._stating()), part, self.variable, one.at)
-        # A mutant has to show itself on one member, if need be on one that was lucky in its pilot: it is run afresh.
+        # A mutant has to show itself on one member, though it was lucky in its pilot: what is drawn is run afresh.
         wrong = {name: self._worst(context, engine, cell, mutant, 1).risk for name, mutant in self.mutants.items()}
         works = [self.make(**cell, **member).work for member in self.family]
         return {
@@ -185,9 +186,10 @@ class Row:
                     risks = engine.together(instances, context.seed, *key, pilot=True)
                 else:
                     risks = [engine(instances[0], context.seed, *key, named(some[0][0]), pilot=True)]
+                drawn = risks[0].degrees > 0
                 # Where no member is lucky, none has to be run again.
-                drawn = risks[0].degrees > 0 and not isinstance(engine, SharedNoise | Simulated)
-                tried.extend(PilotedMember(risk.value, drawn, *one) for one, risk in zip(some, risks, strict=True))
+                how = drawn, drawn and not isinstance(engine, SharedNoise | Simulated)
+                tried.extend(PilotedMember(risk.value, *how, *one) for one, risk in zip(some, risks, strict=True))
             return max(tried, key=lambda each: each.risk)
 
         def afresh(one: PilotedMember, purpose: str) -> Risk:
@@ -198,10 +200,11 @@ class Row:
         for _ in range(1 if isinstance(engine, SharedNoise) else ROUNDS):
             family = family.finer()
             worst = pilot(family.around(worst.member))
-        if worst.drawn and finalists > 1:  # the best of many pilots was lucky
+        if worst.lucky and finalists > 1:  # the best of many pilots was
             last = sorted(tried, key=lambda each: each.risk)[-finalists:]
             worst = max(last, key=lambda each: afresh(each, "final").value)
-        return Worst(afresh(worst, "measured"), worst.instance, worst.member, ends)
+        risk = Risk(worst.risk) if finalists == 1 and not worst.drawn else afresh(worst, "measured")
+        return Worst(risk, worst.instance, worst.member, ends)
 
     # Judging all sizes
 
