@@ -26,6 +26,8 @@ Array = NDArray[np.float64]
 NUISANCE = 1e-4
 """Share of the failure probability that pays for confining the nuisance parameter (Berger and Boos 1994)."""
 _ROWS, _POINTS = 400, 41
+_UNSEEN = 1e-9
+"""Part of what confining it costs; a row of a smaller chance counts in full, for all of them add next to nothing."""
 
 
 def check_probability(failure_probability: float) -> None:
@@ -261,17 +263,17 @@ def _p_value(design: _Design, outer: int, inner: int, failure_probability: float
     # Rows are blocks of outer counts: every count of a block gets the most generous rejection of its two ends, which
     # can only raise the probability.
     generous = np.minimum(tops[:-1], tops[1:])
-    last = np.maximum(reach[1:] - 1, reach[:-1])
+    size = design.size(np.maximum(reach[1:] - 1, reach[:-1]))
 
     def level(s: Array) -> Array:
         s = np.atleast_1d(s)[:, None]
         edges = binomial_tail(reach[None, :], design.samples, s)
         weight = np.maximum(0.0, edges[:, :-1] - edges[:, 1:])
-        inner_law = design.inner_law(s)
-        tail = np.maximum(
-            binomial_tail(generous, design.size(reach[:-1]), inner_law),
-            binomial_tail(generous, design.size(last), inner_law),
-        )
+        inner_law = np.broadcast_to(design.inner_law(s), weight.shape)
+        # A row that is all but never met counts in full. Within a block the largest size has the largest tail.
+        tail, seen = np.ones(weight.shape), weight > _UNSEEN * spent
+        rows = np.nonzero(seen)[1]
+        tail[seen] = binomial_tail(generous[rows], size[rows], inner_law[seen])
         return np.asarray((weight * tail).sum(axis=1))
 
     grid = np.unique(np.linspace(low, high, _POINTS))
