@@ -55,8 +55,7 @@ class GeneralizedGaussian:
         k = core.shape[-1]
         # |y|^r ~ Gamma(1/r) gives i.i.d. coordinates of density exp(-|y|^r); y / |y|_r then follows the cone measure.
         # For large r, Gamma(1/r) underflows; Gamma(1 + 1/r) U^r has the same law, and its r-th root is taken directly.
-        size = rng.gamma(1 + 1 / self.r, size=core.shape) ** (1 / self.r) * rng.random(core.shape)
-        y = np.where(rng.random(core.shape) < 0.5, -size, size)
+        y = rng.gamma(1 + 1 / self.r, size=core.shape) ** (1 / self.r) * rng.uniform(-1, 1, core.shape)
         radius = self.sigma * np.sqrt(rng.chisquare(k, size=(*core.shape[:-1], 1)))
         return np.asarray(core + radius * (y / norm(y, self.r)[..., None]))
 

@@ -89,7 +89,8 @@ class QuadraticMean(SignRecords):
         )
 
     def loss(self, w: Array, z: Array) -> Array:
-        return np.asarray(((w - z) ** 2).sum(axis=-1) / 2)
+        away = w - z
+        return np.asarray(np.einsum("...i,...i->...", away, away) / 2)
 
     def gradient(self, w: Array, z: Array) -> Array:
         return np.asarray(w - z)

@@ -23,22 +23,23 @@ def controls(works: Sequence[Any], quantile: float | None, *, mirrored: bool) ->
         quantile: of the excess risk that is measured; None for its mean.
         mirrored: whether the class holds the mirror image of every member, w -> -w, which no member here shows.
     """
-    constants = [_constants(work, mirrored) for work in works]
+    constants, wrong = zip(*(_constants(work, mirrored) for work in works), strict=True)
     start, *others = np.max(constants, axis=0)
     return {
         "the start": float(start),
         "the best constant": float(min(start, *others)),
         "a random point": max(_random_point(work, quantile) for work in works),
-        "the wrong end": max(float(np.max(work.excess_risk(_ends(work)))) for work in works),
+        "the wrong end": max(wrong),
     }
 
 
-def _constants(work: Any, mirrored: bool) -> Array:
-    """Excess risk of the start, of the ends of the domain along the axes, and half-way to them."""
+def _constants(work: Any, mirrored: bool) -> tuple[Array, float]:
+    """Excess risk of the start, of the ends of the domain along the axes, and half-way to them; the worst end."""
     start, ends = work.project(np.zeros((1, work.constants.d))), _ends(work)
     points = np.concatenate((start, ends, (start + ends) / 2))
     risks = np.asarray(work.excess_risk(points))
-    return np.maximum(risks, work.excess_risk(-points)) if mirrored else risks
+    wrong = float(risks[1 : 1 + len(ends)].max())
+    return np.maximum(risks, work.excess_risk(-points)) if mirrored else risks, wrong
 
 
 def _random_point(work: Any, quantile: float | None) -> float:
