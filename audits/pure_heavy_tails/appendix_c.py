@@ -31,10 +31,10 @@ from dpcheck.workloads.amplitudes import Pareto, Spike
 from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.radial import RadialHeavyTail
 
-from .cases import problem
+from .cases import SOLVERS, problem
 from .lemmas import distance_within, distances, radial_spikes, wide
 from .section_2_2 import pointwise_excess
-from .section_2_3 import SOLVERS, localisation_sensitivity, localisation_slack
+from .section_2_3 import localisation_sensitivity, localisation_slack
 from .section_2_4 import GRID, gap_within
 
 # Lemma C.1 ----------------------------------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.harness.selection import Pair
 from dpcheck.interfaces import Algorithm, Array, Problem, Rng
 from dpcheck.privacy import PureDP
+from dpcheck.solvers import Pushed, certified
 from dpcheck.verdicts import Outcome, Verdict, combine, holds, refuted, undecided
 from dpcheck.workloads.linear import RareSpikes, SparseDirection
 
@@ -35,6 +36,9 @@ BLOCKS = 9
 
 DELTA = 0.1
 """Failure probability of the accuracy statements (the paper's delta)."""
+
+SOLVERS: dict[str, Any] = {"exact": certified, "worst legal": Pushed()}
+"""The exact minimiser, and the legal one that is farthest from it."""
 
 
 def largest(work: Any) -> float:

@@ -68,6 +68,10 @@ def norms_apart(work: Any) -> Any:
     return Apart(**{each.name: getattr(work, each.name) for each in fields(work)})
 
 
+WEIGHTS_OF: dict[str, Callable[[float], float]] = {"rare": lambda spikes: 1.0, "common": lambda spikes: 0.9 * spikes}
+"""Weights of W1, by m epsilon/d: beyond the cap, and near the start; or below it, and far from the start."""
+
+
 def radial_spikes(d: int, k: float, m: int, epsilon: float, factor: float = 1.0) -> RadialHeavyTail:
     """W1: |w - b| with weights of G_k = 1 that are rare enough to exceed the prescribed cap: p = factor d/(m epsilon).
 

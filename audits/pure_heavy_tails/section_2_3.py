@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -32,7 +31,7 @@ from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.radial import RadialHeavyTail
 
-from .cases import DELTA, opposite_spikes, practical, problem
+from .cases import DELTA, SOLVERS, opposite_spikes, practical, problem
 from .edges import EDGES, silent
 from .lemmas import (
     NO_BALL,
@@ -40,6 +39,7 @@ from .lemmas import (
     PLANNED,
     STAGE,
     WEIGHTS,
+    WEIGHTS_OF,
     as_printed,
     audited,
     distance_within,
@@ -55,8 +55,6 @@ from .lemmas import (
     wide,
     worst_of,
 )
-
-SOLVERS: dict[str, Any] = {"exact": certified, "worst legal": Pushed()}
 
 MOST = {"exact": "pure_heavy_tails/fact-erm-sensitivity", "worst legal": "pure_heavy_tails/alg-2@derived"}
 """Sensitivity of the core of Algorithm 2: by hand for every pair, attained by spikes."""
@@ -355,10 +353,6 @@ def single_perturbation_meets_the_target(
 ) -> Verdict:
     """Within 27.1 (34.9 with the printed noise) orders of the regularised minimiser with probability 0.8."""
     return _single(context, calibration, k, d, m, weights)
-
-
-WEIGHTS_OF: dict[str, Callable[[float], float]] = {"rare": lambda spikes: 1.0, "common": lambda spikes: 0.9 * spikes}
-"""Weights of W1, by m epsilon/d: beyond the cap, and near the start; or below it, and far from the start."""
 
 
 def _single(context: Context, calibration: str, k: float, d: int, m: int, weights: str) -> Verdict:

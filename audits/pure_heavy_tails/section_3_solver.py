@@ -35,12 +35,13 @@ from dpcheck.workloads.amplitudes import Pareto, Spike
 from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
 
-from .cases import LITTLE, opposite_spikes, problem, quarter_power
+from .cases import LITTLE, SOLVERS, opposite_spikes, problem, quarter_power
 from .lemmas import (
     NO_MAPPING,
     PLANNED,
     STAGE,
     WEIGHTS,
+    WEIGHTS_OF,
     as_printed,
     audited,
     distance_within,
@@ -54,7 +55,7 @@ from .lemmas import (
     told,
     wide,
 )
-from .section_2_3 import MOST, SOLVERS, WEIGHTS_OF, searched
+from .section_2_3 import MOST, searched
 
 UNIT = {"C": 2.0, "lambda_": 1.0, "epsilon": 1.0}
 
