@@ -205,14 +205,14 @@ class LocalisedClipped(Algorithm[Phase]):
         eta = 1.0  # the same: geometric weights bring their own step
         if self.weights == "printed":
             eta = self.step(problem, n)
-        logs, phases = math.log(1 / delta), []
+        logs, phases = math.log(1 / delta), list[Phase]()
         for i in range(1, round(math.log2(n)) + 1):
             records, step = n >> i, eta / 4**i
             double = i == 1 and self.first_exponent == "printed"
             inverse = records ** (2 * self.p if double else self.p)
             weight, steps = 1 / (step * inverse), math.ceil(2 * inverse * math.log(4 * inverse))
             if self.weights == "geometric":
-                weight = 8**i * self.first_weight(problem, n)
+                weight = 8 * (phases[-1].weight if phases else self.first_weight(problem, n))
                 step, steps = 1 / (n * weight), n * round(math.log2(n))
             share = epsilon * records / math.sqrt(c.d * logs * math.log(n))
             level = c.moment(2 * self.k, records) * share ** (1 / self.k)
