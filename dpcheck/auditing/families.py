@@ -14,7 +14,6 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from dpcheck.auditing.logistic import log_odds
 from dpcheck.auditing.mechanisms import Outputs
 from dpcheck.auditing.scores import Score, Scorer, prepared
 
@@ -319,5 +318,12 @@ def _standard_score(values: Array, side: NDArray[np.int64]) -> Array:
 
 def _linear(features: Features, rows: Array, side: NDArray[np.int64]) -> Scorer:
     """Ridge-penalised logistic regression on features."""
-    odds = log_odds(features(rows), side, PENALTY, 300)
-    return lambda outputs: odds(features(outputs.matrix))
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    model = make_pipeline(StandardScaler(), LogisticRegression(C=PENALTY, max_iter=300))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(features(rows), side)
+    return lambda outputs: np.asarray(model.decision_function(features(outputs.matrix)), dtype=float)

@@ -16,7 +16,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpcheck.auditing.logistic import log_odds
 from dpcheck.auditing.mechanisms import Outputs
 from dpcheck.errors import InvalidInput, MechanismError
 
@@ -234,10 +233,7 @@ class Classifier(Score):
         features = prepare(rows)
         if features.shape[1] == 0:
             return lambda outputs: np.zeros(len(outputs))
-        if self.kind == "logistic":
-            odds = log_odds(features, side, 1.0, 500)
-            return lambda outputs: odds(prepare(outputs.matrix))
-        model = self._boosting(rng)
+        model = self._boosting(rng) if self.kind == "boosting" else self._logistic()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model.fit(features, side)
@@ -254,6 +250,14 @@ class Classifier(Score):
             min_samples_leaf=40,
             random_state=int(rng.integers(2**31)),
         )
+
+    @staticmethod
+    def _logistic() -> Any:
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+
+        return make_pipeline(StandardScaler(), LogisticRegression(C=1.0, max_iter=500))
 
 
 FEW_COLUMNS = 3
