@@ -129,11 +129,10 @@ class PowerMap:
 
     def _around(self, theta: Array, c: Array, l1_radius: float, radius: float) -> Array:
         """The same at another centre; the ball matters only to rows whose minimiser without it lies outside."""
-        values = self._consistent(theta, lambda tau: self._soft(theta, tau, c, l1_radius), math.inf)
+        values = self._consistent(theta, c, l1_radius, math.inf)
         far = norm(values, self.p) > radius
         if far.any():
-            some, at = theta[far], c[far]
-            values[far] = self._consistent(some, lambda tau: self._soft(some, tau, at, l1_radius), radius)
+            values[far] = self._consistent(theta[far], c[far], l1_radius, radius)
         return values
 
     def _shrunk(self, theta: Array, l1_radius: float, radius: float) -> Array:
@@ -153,52 +152,92 @@ class PowerMap:
                 "of these, or an exponent of at most 2"
             )
 
-    def _separable(self, theta: Array, tau: Array) -> Array:
-        """argmin tau |u|^p / p - theta u in every coordinate: sgn(theta) (|theta| / tau)^(1 / (p - 1))."""
-        with np.errstate(over="ignore"):
-            return np.asarray(np.sign(theta) * (np.abs(theta) / tau[..., None]) ** (1 / (self.p - 1)))
+    def _consistent(self, theta: Array, c: Array, l1_radius: float, radius: float) -> Array:
+        """The minimiser at the tau = scale |u|_p^(2 - p), or the larger one that brings the norm to `radius`.
 
-    def _soft(self, theta: Array, tau: Array, c: Array, l1_radius: float) -> Array:
-        """The same with the constraint |u + c|_1 <= l1_radius: every theta shrinks by a multiplier towards u = -c."""
-
-        def at(level: Array) -> Array:
-            right = self._separable(theta - level[..., None], tau)
-            left = self._separable(theta + level[..., None], tau)
-            return np.where(right > -c, right, np.where(left < -c, left, -c))
-
-        kink = tau[..., None] * np.abs(c) ** (self.p - 1)
-        low, high = np.zeros(len(theta)), (np.abs(theta) + kink).max(axis=-1)
-        return at(_falling_root(lambda x: np.abs(at(x) + c).sum(axis=-1) - l1_radius, low, high, ROUNDING * l1_radius))
-
-    def _consistent(self, theta: Array, solve: Callable[[Array], Array], radius: float) -> Array:
-        """solve(tau) at the tau = scale |solve(tau)|_p^(2 - p), or the larger one that brings the norm to `radius`.
-
-        |solve(tau)|_p falls in tau, so both conditions are monotone.
+        The norm of what minimises at a given tau falls in tau, so both conditions are monotone.
         """
+        at = _Separable(1 / (self.p - 1), theta, c, l1_radius)
         if self.p == 2 and math.isinf(radius):
-            return solve(np.full(theta.shape[:-1], self.scale))  # |solve(tau)|_2^0 = 1
-        rows = theta.reshape(-1, theta.shape[-1])
-        top = norm(self.inverse(rows), self.p)
+            return at(np.full(len(theta), math.log(self.scale)))[0]  # |u|_2^0 = 1
+        top = norm(self.inverse(theta), self.p)
         high = np.log(self.scale) + (2 - self.p) * np.log(np.maximum(top, 1e-300)) + 1e-9
         if math.isfinite(radius):
             # At tau = |theta|_q / radius^(p - 1) even the free minimiser has that norm.
-            size = norm(rows, self.q)
+            size = norm(theta, self.q)
             high = np.maximum(high, np.log(np.maximum(size, 1e-300)) - (self.p - 1) * math.log(radius))
 
-        def at(log_tau: Array) -> Array:
-            with np.errstate(over="ignore"):
-                return solve(np.maximum(np.exp(log_tau), 1e-300).reshape(theta.shape[:-1]))
-
-        def excess(log_tau: Array) -> Array:
-            with np.errstate(over="ignore"):
-                length = np.log(np.maximum(norm(at(log_tau).reshape(rows.shape), self.p), 1e-300))
-            wanted = math.log(self.scale) + (2 - self.p) * length - log_tau
-            return np.asarray(np.maximum(wanted, length - math.log(radius)) if math.isfinite(radius) else wanted)
+        def excess(log_tau: Array) -> tuple[Array, Array]:
+            u, rate = at(log_tau)
+            with np.errstate(over="ignore", invalid="ignore"):
+                size = np.maximum(norm(u, self.p), 1e-300)[:, None]
+                length, slope = (
+                    np.log(size[:, 0]),
+                    (np.sign(u) * (np.abs(u) / size) ** (self.p - 1) * rate / size).sum(1),
+                )
+            value, fall = math.log(self.scale) + (2 - self.p) * length - log_tau, (2 - self.p) * slope - 1
+            if math.isfinite(radius):
+                more = length - math.log(radius)
+                value, fall = np.maximum(value, more), np.where(more > value, slope, fall)
+            return value, fall
 
         reach = 1.0
-        while (high - reach > -600).any() and not (excess(high - reach) > 0).all():
+        while (high - reach > -600).any() and not (excess(high - reach)[0] > 0).all():
             reach *= 4
-        return at(_falling_root(excess, high - reach, high, 1e-14))
+        return at(_falling_root_by_slopes(excess, high - reach, high, high, 1e-14))[0]
+
+
+class _Separable:
+    """argmin tau |u|^p / p - theta u over |u + c|_1 <= l1_radius: every theta shrinks by a multiplier towards u = -c.
+
+    The multiplier is sought from the largest theta on, beside which it keeps its digits, and from where it was for the
+    last tau, which is not far where another root is sought around it.
+
+    Attributes:
+        exponent: 1 / (p - 1).
+        theta, c: (rows, d).
+    """
+
+    def __init__(self, exponent: float, theta: Array, c: Array, l1_radius: float) -> None:
+        self.exponent, self.theta, self.c, self.l1_radius = exponent, theta, c, l1_radius
+        self.root, self.top = np.abs(c) ** (1 / exponent), np.abs(theta).max(axis=-1)
+        self.right, self.left = theta - self.top[:, None], theta + self.top[:, None]
+        self.level, self.moves, self.log_tau = np.zeros((3, len(theta)))
+
+    def __call__(self, log_tau: Array) -> tuple[Array, Array]:
+        """u and its derivative in log tau, (rows, d) each."""
+        with np.errstate(over="ignore"):
+            tau = np.maximum(np.exp(log_tau), 1e-300)[:, None]
+        kink = -tau * np.sign(self.c) * self.root  # the theta at which u = -c
+        most = (np.abs(self.theta) + np.abs(kink)).max(axis=-1) - self.top
+
+        def excess(level: Array) -> tuple[Array, Array]:
+            u, by_level = self._at(level, tau, kink)
+            with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+                length = np.abs(u + self.c).sum(axis=-1)
+                # Of powers of a level the logarithm is nearer to a line.
+                return np.log(length / self.l1_radius), -np.abs(by_level).sum(axis=-1) / length
+
+        start = np.minimum(self.level + self.moves * (log_tau - self.log_tau), most)
+        self.level = _falling_root_by_slopes(excess, -self.top, most, start, ROUNDING)
+        u, by_level = self._at(self.level, tau, kink)
+        alone = np.where(by_level != 0, -self.exponent * u, 0.0)  # at that multiplier
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            moves = (np.sign(u + self.c) * alone).sum(axis=-1) / np.abs(by_level).sum(axis=-1)
+        self.moves = np.where((self.level > -self.top) & np.isfinite(moves), moves, 0.0)
+        self.log_tau = log_tau
+        return u, alone + self.moves[:, None] * by_level
+
+    def _at(self, level: Array, tau: Array, kink: Array) -> tuple[Array, Array]:
+        """u at a multiplier less the largest theta, and its derivative in it: 0 where u = -c."""
+        left, right = self.left + level[:, None], self.right - level[:, None]
+        side = np.where(right > kink, -1.0, np.where(left < kink, 1.0, 0.0))
+        y = np.where(side < 0, right, left)
+        with np.errstate(over="ignore", invalid="ignore"):
+            size = np.abs(y) / tau
+            u = np.where(side == 0, -self.c, np.sign(y) * size**self.exponent)
+            slope = np.where(size > 0, np.abs(u) / np.where(size > 0, size, 1.0), float(self.exponent == 1))
+            return u, side * self.exponent * slope / tau
 
 
 def _falling_root(f: Callable[[Array], Array], low: Array, high: Array, close: float) -> Array:
@@ -225,6 +264,31 @@ def _falling_root(f: Callable[[Array], Array], low: Array, high: Array, close: f
         stayed = np.where(above, 1.0, -1.0)
         done = np.abs(value) <= close
         low, high = np.where(done, middle, low), np.where(done, middle, high)
+    return high
+
+
+def _falling_root_by_slopes(
+    f: Callable[[Array], tuple[Array, Array]], low: Array, high: Array, start: Array, close: float
+) -> Array:
+    """The same of functions that tell their slopes: Newton steps from `start`, and halves where these do not shrink."""
+    x, floor, moved = np.minimum(np.maximum(start, low), high), low, high - low
+    for _ in range(200):
+        value, slope = f(x)
+        above = value > 0
+        low, high = np.where(above, x, low), np.where(above, high, x)
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            step = value / slope
+        least = 4e-16 * np.abs(x)
+        at_end = (x <= floor) | (np.abs(step) <= least) | (high - low <= least)
+        done = (np.abs(value) <= close) | (~above & at_end) | (above & (high - low <= least))
+        if done.all():
+            return np.where(np.abs(value) <= close, x, high)
+        # A step that rounding hides is made longer, so that it leads past the root.
+        step = np.copysign(np.maximum(np.abs(step), least), step)
+        guess = np.maximum(x - step, floor)
+        good = (guess <= high) & (guess >= low) & ((np.abs(step) <= moved / 2) | (np.abs(step) <= least))
+        guess = np.where(good, guess, (low + high) / 2)
+        moved, x = np.where(done, moved, np.abs(guess - x)), np.where(done, x, guess)
     return high
 
 
