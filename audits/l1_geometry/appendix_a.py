@@ -12,7 +12,7 @@ from dpcheck.algorithms.l1_geometry import MultiPassMirrorDescent
 from dpcheck.algorithms.l1_geometry.entropic import eg_step
 from dpcheck.checks import Context, check
 from dpcheck.engine.catalogue import claim
-from dpcheck.engine.settings import settings
+from dpcheck.engine.settings import NUMBERED, settings
 from dpcheck.geometry import Entropy
 from dpcheck.harness import accuracy
 from dpcheck.harness.lines import Told
@@ -29,7 +29,7 @@ settings_of_alg_4 = settings(
     "l1_geometry/alg-4",
     {"steps": "l1_geometry/alg-4@steps", "gradients": "l1_geometry/alg-4@gradients"},
     symbols={"phases": "R"},
-    beside={"number": "the number of the pass", "eta": "given"},
+    beside={"number": NUMBERED, "eta": "given"},
     fields={"passes": (1, 2, 5), "eta": (0.1, 0.5)},
 )
 

@@ -163,9 +163,11 @@ def one_record_is_enough_for_large_alpha(context: Context) -> Verdict:
     return refuted_by("l1_geometry/prop-1@literal", "prop_1_samples", by=claim("l1_geometry/prop-1@literal"), **at)
 
 
-@check("l1_geometry/prop-1@corrected", kind="symbolic")
+@check("l1_geometry/prop-1@corrected", kind="symbolic", also=("l1_geometry/prop-1",))
 def transfer_from_a_quarter(context: Context) -> Verdict:
-    """Lemma D.2 from (1/4, 1/10), where Lemma D.1 speaks, gives 1/40 of the order, on alpha <= 1/8 and eps <= 1/20."""
+    """Lemma D.2 from (1/4, 1/10), where Lemma D.1 speaks, gives 1/40 of the order, on alpha <= 1/8 and eps <= 1/20,
+    which are among the alpha and eps that are printed.
+    """
     a, e = BY_NAME["alpha"], BY_NAME["epsilon"]
     transfer, stated = claim("l1_geometry/lem-d2").order, claim("l1_geometry/prop-1@corrected")
     base = {"alpha_0": sp.Rational(1, 4), "epsilon_0": sp.Rational(1, 10), "n_0": claim("l1_geometry/lem-d1").order}
@@ -173,7 +175,12 @@ def transfer_from_a_quarter(context: Context) -> Verdict:
     ends = {sp.Le(a, base["alpha_0"] / 2), sp.Le(e, base["epsilon_0"] / 2)}
     if set(stated.assumptions) != ends:
         return differs(f"Lemma D.2 covers {ends}, the claim {stated.assumptions}")
-    return proved({"1/40 of the order": reached / stated.order - sp.Rational(1, 40)})
+    printed = claim("l1_geometry/prop-1")
+    last = {each.lhs: each.rhs for each in ends}
+    if outside := [each for each in printed.assumptions if each.subs(last) != sp.true]:
+        return differs(f"what is covered is not among what is printed: {outside}")
+    orders = {"1/40 of the order": stated.order, "1/40 of the printed order": printed.order}
+    return proved({said: reached / order - sp.Rational(1, 40) for said, order in orders.items()})
 
 
 @check("l1_geometry/lem-d3", kind="lower-bound")

@@ -13,6 +13,7 @@ import numpy as np
 from dpcheck.algorithms.l1_geometry import LocalizedMirrorDescent
 from dpcheck.checks import Context
 from dpcheck.engine.catalogue import claim
+from dpcheck.engine.settings import FOLLOWING, NUMBERED
 from dpcheck.engine.statements import bound_of
 from dpcheck.errors import Infeasible
 from dpcheck.harness import risk, runtime
@@ -243,7 +244,26 @@ PHASES = {
 }
 
 
-PLACES = {"i": "the number of the phase", "first": "where its records begin"}
+OF_ALGORITHM_2 = {
+    **PHASES,
+    "eta_i": "l1_geometry/alg-2@eta",
+    "sigma": "l1_geometry/alg-2@sigma",
+    "sensitivity": "l1_geometry/alg-2@sensitivity",
+    "weight": "l1_geometry/alg-2@lambda",
+    "p": "l1_geometry/alg-1@exponent",
+    "scale": "l1_geometry/alg-2@scale",
+}
+READINGS_OF_ALGORITHM_2 = {
+    "as printed": OF_ALGORITHM_2,
+    "corrected": {
+        **OF_ALGORITHM_2,
+        "b": "l1_geometry/alg-2@corrected-batch",
+        "phases": "l1_geometry/alg-2@corrected-phases",
+    },
+}
+
+
+PLACES = {"i": NUMBERED, "first": FOLLOWING}
 
 
 SYMBOLS = {"eta": "s", "eta_i": "eta", "records": "n", "radius": "R", "scale": "h", "weight": "lambda"}

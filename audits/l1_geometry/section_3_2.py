@@ -48,32 +48,18 @@ from .cases import (
     taken_for_one,
     tilted,
 )
-from .lines import PHASES, PLACES, SYMBOLS, counted_phases, lines_of_phases, moves_its_phase_alone, regret
-
-OF_ALGORITHM_2 = {
-    **PHASES,
-    "eta_i": "l1_geometry/alg-2@eta",
-    "sigma": "l1_geometry/alg-2@sigma",
-    "sensitivity": "l1_geometry/alg-2@sensitivity",
-    "weight": "l1_geometry/alg-2@lambda",
-    "p": "l1_geometry/alg-1@exponent",
-    "scale": "l1_geometry/alg-2@scale",
-}
-
+from .lines import (
+    PLACES,
+    READINGS_OF_ALGORITHM_2,
+    SYMBOLS,
+    counted_phases,
+    lines_of_phases,
+    moves_its_phase_alone,
+    regret,
+)
 
 settings_of_alg_2 = settings(
-    "l1_geometry/alg-2",
-    {
-        "as printed": OF_ALGORITHM_2,
-        "corrected": {
-            **OF_ALGORITHM_2,
-            "b": "l1_geometry/alg-2@corrected-batch",
-            "phases": "l1_geometry/alg-2@corrected-phases",
-        },
-    },
-    symbols=SYMBOLS,
-    beside=PLACES,
-    problems=drawn(d=(3, 1000)),
+    "l1_geometry/alg-2", READINGS_OF_ALGORITHM_2, symbols=SYMBOLS, beside=PLACES, problems=drawn(d=(3, 1000))
 )
 
 

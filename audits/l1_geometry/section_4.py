@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+import sympy as sp
 
 from dpcheck.accounting import account
 from dpcheck.algorithms.l1_geometry import TreeFrankWolfe
 from dpcheck.algorithms.l1_geometry.frank_wolfe import preorder, record_count
 from dpcheck.checks import Context, check, together
 from dpcheck.engine.catalogue import claim
-from dpcheck.engine.settings import drawn, settings
+from dpcheck.engine.settings import FOLLOWING, NUMBERED, drawn, settings
 from dpcheck.engine.statements import bound_of
 from dpcheck.harness import risk, runtime
 from dpcheck.harness.budget import judge_account
@@ -24,11 +26,12 @@ from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import agree
 from dpcheck.privacy import ApproxDP, PureDP
+from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Verdict, differs
 from dpcheck.workloads import diabetes, fair, randhie
 from dpcheck.workloads.crosspolytope import LassoPopulation
 
-from .cases import EITHER, LASSO, linear, printed_noise, problem, risk_on_the_lasso
+from .cases import EITHER, LASSO, ends_of_the_window, linear, printed_noise, problem, risk_on_the_lasso
 from .lines import printed_tree
 
 TREE_PHASES = {
@@ -67,7 +70,7 @@ settings_of_alg_3 = settings(
         },
     },
     symbols={"phases": "T", "scale": "lambda_ts"},
-    beside={"t": "the number of the phase", "first": "where its records begin"},
+    beside={"t": NUMBERED, "first": FOLLOWING},
     problems=drawn(n=(2**10, 2**28)),  # beyond it the leaves of a plan take seconds
 )
 
@@ -246,6 +249,34 @@ def promises_are_those_of_the_theorems(context: Context) -> Verdict:
         make = partial(TreeFrankWolfe, T=2, batch=64, **fields)
         wrong += wrong_promises([make], problem(LASSO, asked), n, [promised])
     return answered(wrong, f"{len(PROMISES)} plans claim their promise where it is one, and nothing else")
+
+
+@check("l1_geometry/alg-3", kind="transcription", also=("l1_geometry/thm-7@private",))
+def promises_begin_where_the_theorems_do(context: Context) -> Verdict:
+    """Beside the end of the window of beta below which Theorem 7 says nothing, whose logarithms have the base of T, and
+    beside the largest epsilon of its repair, plans are promised on the one side alone; Theorem 6 promises on both.
+    """
+    n, m, low = BY_NAME["n"], BY_NAME["m"], ends_of_the_window(claim("l1_geometry/thm-9@literal"))["low"]
+    low = low.subs({sp.log(n): sp.log(n, 2), sp.log(m): sp.log(m, 2)})
+    (most,) = (a.rhs for a in claim("l1_geometry/thm-7@private").assumptions if a.lhs == BY_NAME["epsilon"])
+    told, c, wrong = problem(LASSO), LASSO.constants, list[str]()
+    near = ((1 - 1e-6, False), (1 + 1e-6, True))
+    for size, epsilon in itertools.product((2**12, 10**5, 10**8), (0.05, 0.9)):
+        promise = ApproxDP(epsilon, size**-1.5)
+        at = {"n": size, "m": 2 * c.d, "epsilon": epsilon, "delta": promise.delta}
+        at |= {"L": c.lipschitz(1.0), "D": c.diameter(1.0)}
+        end = float(low.subs({BY_NAME[name]: value for name, value in at.items()}))
+        for off, within in near:
+            bent = replace(told, constants=replace(c, smoothness=lambda p, H=end * off: H))
+            for noise, legal, asked in (("approximate", within, promise), ("pure", True, PureDP(epsilon))):
+                makes = [partial(TreeFrankWolfe, noise=noise)]
+                wrong += wrong_promises(makes, replace(bent, privacy=asked), size, [legal])
+    for delta in (0.62, 0.7, 0.9):
+        makes = [partial(TreeFrankWolfe, T=2, batch=64, **TreeFrankWolfe.readings["concentrated"])]
+        for off, beyond in near:
+            asked = ApproxDP(float(most.subs(BY_NAME["delta"], delta)) * off, delta)
+            wrong += wrong_promises(makes, replace(told, privacy=asked), record_count(64, 2), [not beyond])
+    return answered(wrong, "30 plans beside an end claim their promise on its one side")
 
 
 @check("l1_geometry/alg-3", kind="runtime", grid={"T": (1, 2, 3, 4)})

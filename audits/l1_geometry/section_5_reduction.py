@@ -12,7 +12,7 @@ from dpcheck.accounting import account
 from dpcheck.algorithms.l1_geometry import LocalizedMirrorDescent, StronglyConvexReduction, TreeFrankWolfe
 from dpcheck.checks import Context, check
 from dpcheck.engine.catalogue import claim
-from dpcheck.engine.settings import drawn, settings
+from dpcheck.engine.settings import FOLLOWING, NUMBERED, drawn, settings
 from dpcheck.engine.statements import bound_of
 from dpcheck.geometry import L1Ball
 from dpcheck.harness import risk
@@ -37,8 +37,8 @@ settings_of_the_reduction = settings(
     "l1_geometry/proc-strongly-convex-reduction",
     {"as printed": RUNS, "smooth": RUNS},
     beside={
-        "i": "the number of the run",
-        "first": "where its records begin",
+        "i": NUMBERED,
+        "first": FOLLOWING,
         "distance": "not in the paper; `distances_of_the_restarts` looks at it",
     },
     problems=drawn(n=(2**14, 2**24), extra={"strong_convexity": (0.1, 10)}),

@@ -37,6 +37,9 @@ DRAWS = by_size(40, 200, 1000)
 LEAST = 10
 """Fewer drawn problems that the schedule can be planned for show little."""
 OWN = "n of the phase"
+NUMBERED = "the number of the phase, from 1 on"
+FOLLOWING = "where the records end that earlier phases read"
+"""Reasons why no claim states a field that every phase has all the same: it is held to them."""
 CLOSE = 1e-9
 """Relative: both sides are a few operations on floats."""
 
@@ -79,7 +82,7 @@ def settings(
         stated: setting -> label of its claim; or that of each reading of the algorithm, by the name that it has in
             `Algorithm.readings`, with "as printed" for the fields that it has by itself.
         symbols: setting -> name of its symbol in the claims, where that is another.
-        beside: field of the phases that no claim states -> the reason.
+        beside: field of the phases that no claim states -> the reason; `NUMBERED` and `FOLLOWING` are held to.
         problems: draws a problem and n; default `drawn()`. What the schedule refuses is drawn again. A reading that
             is planned as stated at some problems only has its own.
         fields: field of the algorithm -> values, one of which is drawn with each problem.
@@ -95,7 +98,7 @@ def settings(
     def settings(context: Context, reading: str) -> Verdict:
         """Every setting that the schedule fixes is what its claim says, at drawn problems."""
         planned = list(drawer.draw(reading, readings[reading], DRAWS.at(context.size), context.rng()))
-        return _compared(planned, readings[reading], frozenset(beside or {}))
+        return _compared(planned, readings[reading], beside or {})
 
     return check(label, kind="transcription", grid={"reading": tuple(readings)}, also=also)(settings)
 
@@ -178,13 +181,16 @@ class _Plan:
     handed: Mapping[str, float]
     powers: Mapping[str, int]
 
-    def wrong(self, beside: frozenset[str]) -> str:
+    def wrong(self, beside: Mapping[str, str]) -> str:
         """What is not as stated: "" where all of it is."""
         stated = self.stated
-        missing = sorted(self.fixed.keys() - stated.keys() - beside - self.handed.keys() - set(COUNTS))
+        missing = sorted(self.fixed.keys() - stated.keys() - beside.keys() - self.handed.keys() - set(COUNTS))
         if missing:
             return f"the schedule fixes {', '.join(missing)}, which no claim states"
-        for name in sorted((self.fixed.keys() & self.handed.keys()) - stated.keys() - beside):
+        for name in sorted(self.fixed.keys() & beside.keys()):
+            if misplaced := _misplaced(name, beside[name], self.fixed):
+                return f"{misplaced}, at {self.where}"
+        for name in sorted((self.fixed.keys() & self.handed.keys()) - stated.keys() - beside.keys()):
             if np.any(self.fixed[name] != self.handed[name]):
                 return f"{name} is {np.max(self.fixed[name]):.6g}, and {self.handed[name]:.6g} was handed over"
         for name, label in stated.items():
@@ -210,6 +216,19 @@ def fixes(schedule: Schedule[Any]) -> dict[str, Any]:
     return {name: np.array(values, dtype=float) for name, values in numbers.items()} | counted
 
 
+def _misplaced(name: str, reason: str, fixed: Mapping[str, Any]) -> str:
+    """The first phase whose number, or whose first record, is not its own; "" for none, or another reason."""
+    phases = len(fixed[name])
+    if reason == NUMBERED:
+        wanted = np.arange(1.0, phases + 1)
+    elif reason == FOLLOWING:
+        wanted = np.concatenate([[0.0], np.cumsum(fixed["records"])[:-1]])
+    else:
+        return ""
+    wrong = np.flatnonzero(fixed[name] != wanted)
+    return f"{name} of phase {wrong[0] + 1} is {fixed[name][wrong[0]]:g}, not {reason}" if wrong.size else ""
+
+
 def _gradients_of_calls(schedule: Schedule[Any]) -> list[float]:
     return [float(phase.inner.gradients) for phase in schedule.phases]
 
@@ -218,7 +237,7 @@ def _number(value: Any) -> bool:
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
-def _compared(planned: Sequence[list[_Plan]], stated: Stated, beside: frozenset[str]) -> Verdict:
+def _compared(planned: Sequence[list[_Plan]], stated: Stated, beside: Mapping[str, str]) -> Verdict:
     for plan in itertools.chain.from_iterable(planned):
         wrong = plan.wrong(beside)
         if wrong:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from dpcheck.engine import catalogue
+from dpcheck.engine.settings import FOLLOWING, NUMBERED
 from dpcheck.verdicts import Outcome, Verdict
 
 Make = Callable[..., Path]
@@ -202,6 +203,20 @@ def test_a_field_beside_needs_its_reason(paper: Paper) -> None:
     assert paper.verdicts(beside={})["as printed"].reason == "the schedule fixes start, which no claim states"
     both = {**BESIDE, "width": "as the one before"}
     assert paper.verdicts(changes={"width": None}, beside=both)["as printed"].outcome is Outcome.HOLDS
+
+
+def test_a_field_beside_is_held_to_its_place(paper: Paper) -> None:
+    placed = {"start": FOLLOWING}
+    assert paper.verdicts(beside=placed)["as printed"].outcome is Outcome.HOLDS
+    for old, new, said in (
+        ("start + records, eta", "start, eta", "start of phase 2 is 0, not where the records end"),
+        ("phases, start, before = [], 0, D", "phases, start, before = [], 1, D", "start of phase 1 is 1, not where"),
+    ):
+        found = paper.verdicts(old, new, beside=placed, changes={"gradients": None})
+        assert {verdict.outcome for verdict in found.values()} == {Outcome.DIFFERS}
+        assert found["as printed"].reason.startswith(said)
+    reason = paper.verdicts(beside={"start": NUMBERED})["as printed"].reason
+    assert "not the number of the phase, from 1 on, at n = " in reason
 
 
 def test_a_claim_of_what_no_schedule_fixes(paper: Paper) -> None:

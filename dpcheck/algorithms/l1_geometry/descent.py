@@ -93,8 +93,6 @@ def descend(run: Run[Any], row: Descent, workload: Workload, block: Data, start:
         noisy = run.release(GRADIENT, batch.mean(workload.gradient(x[:, None], batch.values)))
         share = float(k) if row.weight > 0 else 1.0
         total, weights = total + share * x, weights + share
-        if k == row.T:
-            break
         eta = row.step(k)
         if mirror is None or best is None:
             x = eg_step(x, noisy, eta)

@@ -135,8 +135,6 @@ class LocalizedMirrorDescent(Algorithm[DescentPhase]):
             if self.rounding == "printed":
                 self._check_literal(i, n, n_i, wanted)
             records = int(n_i)
-            if records < 1:
-                return
             b = min(records, max(1, math.ceil(wanted)))
             T = max(1, records * records // (b * b))
             if T == 1 and self.rounding == "executable":
