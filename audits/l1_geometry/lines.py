@@ -164,6 +164,13 @@ def phases_that_run(kind: type[Any], work: Any, **fields: Any) -> Verdict:
     wrong += wrongly_answered(
         [(f"a run of {size} records", run_of(dials[1], linear(d), problem(linear(d)), size), True) for size in (64, 67)]
     )
+    wrong += wrongly_answered(
+        [
+            (f"{name} {value}", partial(kind, **{name: value}), value == 2.0)
+            for name, values in {"c_sigma": (0.0, 2.0, math.inf), "batch_rule": ("other",), "noise": ("other",)}.items()
+            for value in values
+        ]
+    )
     wrong += wrongly_answered([("the plan of its own fields", lambda: kind().schedule(told, n), True)])
     for rule in ("printed", "gradients", "balanced"):
         wrong += wrongly_answered([(rule, lambda rule=rule: kind(batch_rule=rule, **fields).schedule(told, n), True)])

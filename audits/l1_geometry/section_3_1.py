@@ -103,8 +103,9 @@ def plans_and_promises(context: Context) -> Verdict:
         for of, (promise, legal) in itertools.product((NoisyMirrorDescent, GeneralNoisyMirrorDescent), BUDGETS)
     ]
     asked += [
-        (f"{name} {value}", partial(kind, **{name: value}), value == 2.0)
-        for name, values in {"c_sigma": (0.0, 2.0, math.inf), "weight": (-1.0, 2.0)}.items()
+        (f"{of.label} with {name} {value}", partial(of, **{name: value}), value == 2.0)
+        for of in (NoisyMirrorDescent, GeneralNoisyMirrorDescent)
+        for name, values in {"c_sigma": (0.0, 2.0, math.inf), "weight": (-1.0, 2.0), "mirror": ("other",)}.items()
         for value in values
     ]
     asked += [

@@ -59,7 +59,7 @@ from .lines import (
 )
 
 settings_of_alg_2 = settings(
-    "l1_geometry/alg-2", READINGS_OF_ALGORITHM_2, symbols=SYMBOLS, beside=PLACES, problems=drawn(d=(3, 1000))
+    "l1_geometry/alg-2", READINGS_OF_ALGORITHM_2, symbols=SYMBOLS, beside=PLACES, problems=drawn(d=(2, 1000))
 )
 
 

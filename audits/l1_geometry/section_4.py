@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from dataclasses import replace
@@ -25,9 +26,10 @@ from dpcheck.harness.plans import answered, run_of, wrong_promises, wrong_sizes,
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import agree
+from dpcheck.interfaces import Problem
 from dpcheck.privacy import ApproxDP, PureDP
 from dpcheck.symbols import BY_NAME
-from dpcheck.verdicts import Verdict, differs
+from dpcheck.verdicts import Verdict, combine, differs
 from dpcheck.workloads import diabetes, fair, randhie
 from dpcheck.workloads.crosspolytope import LassoPopulation
 
@@ -161,17 +163,31 @@ DEPTHS = {"as printed": "depth", "corrected": "depth", "approximate": "approxima
 @check("l1_geometry/alg-3", kind="transcription", grid={"reading": tuple(ROOT_SIZES), "H": (1e-6, 0.5, 40.0)})
 def sizes_of_the_tree(context: Context, *, reading: str, H: float) -> Verdict:
     """Planned where a batch of the stated size has a record a leaf and all that is read is there, at no other n; and
-    the next larger n at which that is so is named. Losses that are not smooth are refused.
+    the next larger n at which that is so is named, if there is one: Theorem 7 wants delta <= 1/n. Losses that are not
+    smooth are refused.
     """
-    fields, promise = TreeFrankWolfe.readings.get(reading, {}), ApproxDP(1.0, 1e-5 if reading == "approximate" else 0.0)
-    told = problem(LASSO, promise)
+    deltas = (1e-5, 1 / 32) if reading == "approximate" else (0.0,)
+    return combine([_sizes(reading, replace(LASSO_TOLD, privacy=ApproxDP(1.0, delta)), H) for delta in deltas])
+
+
+LASSO_TOLD = problem(LASSO)
+
+
+def _sizes(reading: str, told: Problem, H: float) -> Verdict:
+    fields, delta = TreeFrankWolfe.readings.get(reading, {}), told.privacy.delta  # type: ignore[attr-defined]
     told = replace(told, constants=replace(told.constants, smoothness=lambda p: H))
+    few = sp.Le(BY_NAME["delta"], 1 / BY_NAME["n"])
+    if few not in claim("l1_geometry/thm-7").assumptions:
+        return differs("Theorem 7 does not assume that delta is at most 1/n")
     c = told.constants
     depth, batch = (claim(f"l1_geometry/alg-3@{names[reading]}") for names in (DEPTHS, ROOT_SIZES))
 
+    @functools.cache
     def fits(n: int) -> bool:
+        if n * delta > 1:  # Theorem 7 assumes that it is not
+            return False
         at = {"n": float(n), "d": c.d, "m": 2 * c.d, "L": c.lipschitz(1.0), "D": c.diameter(1.0), "H": H}
-        at |= {"epsilon": 1.0, "delta": promise.delta or 0.5}
+        at |= {"epsilon": 1.0, "delta": delta or 0.5}
         T = int(depth.evaluate(**at))
         b = int(batch.evaluate(**at, T=T))
         read = float(claim("l1_geometry/alg-3").evaluate(b=b, T=T))

@@ -74,13 +74,15 @@ alg_2_records = alg_2.as_read(
     explicit=sp.floor(n / 2**index),
     about=("l1_geometry/alg-2", "l1_geometry/alg-6"),
 )
+LOG_D = sp.Max(1, sp.log(d))
+
+
 alg_2_eta = alg_2.as_read(
     "l1_geometry/alg-2@eta",
     "Algorithm 2, line 3, with the η of Theorem 4",
-    "η_i = 2^{-4i}η with η = (D/L) min{√(log d/n), ε/√(d log d log(1/δ))}.",
+    "η_i = 2^{-4i}η with η = (D/L) min{√(log d/n), ε/√(d log d log(1/δ))}, log d at least 1: it is less in the plane.",
     quantity="η of phase i",
-    explicit=D / L * sp.Min(sp.sqrt(sp.log(d) / n), epsilon / sp.sqrt(d * sp.log(d) * LOG)) / 2 ** (4 * index),
-    assumptions=(sp.Ge(d, 3),),
+    explicit=D / L * sp.Min(sp.sqrt(LOG_D / n), epsilon / sp.sqrt(d * LOG_D * LOG)) / 2 ** (4 * index),
     about=("l1_geometry/alg-2",),
 )
 alg_2_batch = alg_2.as_read(

@@ -50,11 +50,11 @@ class Descent:
     epsilon: float
     radius: float = math.inf
 
-    def release(self, name: str = GRADIENT) -> Release:
+    def release(self, prefix: str = "") -> Release:
         """All T steps as one entry; a record drawn k times moves a step by k times the sensitivity."""
         sampling = Sampling("with-replacement", self.b)
-        read = Read(start=0, stop=self.records, sensitivity=self.sensitivity, sampling=sampling)
-        return Release(name=name, law=Gaussian(self.sigma), reads=(read,), norm=2.0, count=self.T)
+        read = Read(start=self.first, stop=self.first + self.records, sensitivity=self.sensitivity, sampling=sampling)
+        return Release(name=prefix + GRADIENT, law=Gaussian(self.sigma), reads=(read,), norm=2.0, count=self.T)
 
     def step(self, k: int) -> float:
         """eta_k."""

@@ -191,7 +191,7 @@ class TreeFrankWolfe(Algorithm[Tree]):
         """
         epsilon, delta = self.privacy_budget(problem)
         if self.noise == "pure":
-            return epsilon, 0.0
+            return epsilon, 0.0  # the same: no noise of Theorem 6 has a logarithm
         if self.noise == "concentrated":
             if not delta > 0:
                 raise Infeasible(self.label, "delta > 0", f"delta = {delta:g}", advice="pass one")

@@ -176,13 +176,7 @@ class LocalizedMirrorDescent(Algorithm[DescentPhase]):
         claim, c = problem.privacy, problem.constants
         return Schedule(
             phases=rows,
-            releases=tuple(
-                release
-                for row in rows
-                for release in Schedule(
-                    phases=(), releases=(row.release(),), gradients=0, floats_per_trial=0, claimed=None
-                ).placed(f"phase {row.i}/", row.first)
-            ),
+            releases=tuple(row.release(f"phase {row.i}/") for row in rows),
             gradients=sum(row.T * row.b for row in rows),
             floats_per_trial=sum(row.T * (c.rows(row.b) + 3 * c.d) for row in rows) + c.rows(n) * c.d,
             claimed=claim if self.c_sigma >= 100 and isinstance(claim, ApproxDP) else None,

@@ -207,11 +207,13 @@ def apply(name: str, path: Path, site: Site) -> None:
     """Gives the living function the changed code: identity of functions and classes stays."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     old = next(node for place, node in enumerate(ast.walk(tree)) if place == site.place)
-    new = ast.copy_location(site.change(old), old)
-    exchanged(tree, old, new)
+    function = living(importlib.import_module(name), site.function)
+    node = next(node for named, node in functions(tree.body, "") if named == site.function)
+    exchanged(tree, old, ast.copy_location(site.change(old), old))
+    # A method that calls `super` no more keeps its cell: a function has as many as its code names.
+    node.body += [ast.Expr(ast.Name(cell, ast.Load())) for cell in function.__code__.co_freevars]
     compiled = compile(ast.fix_missing_locations(tree), str(path), "exec", dont_inherit=True)
-    code = next(each for each in _codes(compiled) if each.co_qualname == site.function)
-    living(importlib.import_module(name), site.function).__code__ = code
+    function.__code__ = next(each for each in _codes(compiled) if each.co_qualname == site.function)
 
 
 def exchanged(tree: ast.AST, old: ast.AST, new: ast.AST) -> None:
