@@ -128,11 +128,11 @@ def right_child_pair(b: int, tilt: float = 0.1, curvature: float = 1.0) -> tuple
     return data, neighbour, np.array([[-1.0, 0.0]])
 
 
-def tree_case(b: int, sensitivity: str, noise: str = "pure") -> Case:
+def tree_case(b: int, sensitivity: str, noise: str = "pure", epsilon: float = 1.0) -> Case:
     """Algorithm 3 in the plane with T = 1 and a fixed allocation, from -e_1."""
     work, n = LinearSquare(), b + b // 2
     algorithm = TreeFrankWolfe(T=1, batch=b, noise=noise, sensitivity=sensitivity, allocation="fixed")  # type: ignore[arg-type]
-    told = problem(work, PureDP(1.0) if noise == "pure" else ApproxDP(1.0, 1 / n**2))
+    told = problem(work, PureDP(epsilon) if noise == "pure" else ApproxDP(epsilon, 1 / n**2))
     return Case(algorithm, work, told, start=np.array([[-1.0, 0.0]]))
 
 
