@@ -171,10 +171,8 @@ class PowerMap:
             u, rate = at(log_tau)
             with np.errstate(over="ignore", invalid="ignore"):
                 size = np.maximum(norm(u, self.p), 1e-300)[:, None]
-                length, slope = (
-                    np.log(size[:, 0]),
-                    (np.sign(u) * (np.abs(u) / size) ** (self.p - 1) * rate / size).sum(1),
-                )
+                growth = np.sign(u) * (np.abs(u) / size) ** (self.p - 1) * rate / size
+                length, slope = np.log(size[:, 0]), growth.sum(axis=-1)
             value, fall = math.log(self.scale) + (2 - self.p) * length - log_tau, (2 - self.p) * slope - 1
             if math.isfinite(radius):
                 more = length - math.log(radius)
@@ -272,6 +270,7 @@ def _falling_root_by_slopes(
 ) -> Array:
     """The same of functions that tell their slopes: Newton steps from `start`, and halves where these do not shrink."""
     x, floor, moved = np.minimum(np.maximum(start, low), high), low, high - low
+    asked = np.zeros(len(x), dtype=bool)  # at the lowest point
     for _ in range(200):
         value, slope = f(x)
         above = value > 0
@@ -285,8 +284,9 @@ def _falling_root_by_slopes(
             return np.where(np.abs(value) <= close, x, high)
         # A step that rounding hides is made longer, so that it leads past the root.
         step = np.copysign(np.maximum(np.abs(step), least), step)
-        guess = np.maximum(x - step, floor)
-        good = (guess <= high) & (guess >= low) & ((np.abs(step) <= moved / 2) | (np.abs(step) <= least))
+        guess, asked = np.maximum(x - step, floor), asked | (x <= floor)
+        short = (np.abs(step) <= moved / 2) | (np.abs(step) <= least) | ((guess <= floor) & ~asked)
+        good = (guess <= high) & (guess >= low) & short
         guess = np.where(good, guess, (low + high) / 2)
         moved, x = np.where(done, moved, np.abs(guess - x)), np.where(done, x, guess)
     return high

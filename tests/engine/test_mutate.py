@@ -195,6 +195,21 @@ def test_powers_signs_and_branches_are_changed(tmp_path, monkeypatch):
     assert answers["never x > y"] == [-16, -8]
 
 
+def test_a_method_that_calls_super_no_more_is_a_mutant_like_others(tmp_path, monkeypatch):
+    """Without the call its code names no cell, and a function that has one would not take it."""
+    text = "class A:\n    def f(self):\n        self.x = 1\n\n"
+    text += "class B(A):\n    def f(self):\n        super().f()\n        self.y = 2\n"
+    (tmp_path / "heirs_of_a_test.py").write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    kind = importlib.import_module("heirs_of_a_test").B
+    kind().f()
+    (dropped,) = (m for m in code.of_module("heirs_of_a_test") if m.said.endswith("without super().f()"))
+    dropped.apply()
+    made = kind()
+    made.f()
+    assert vars(made) == {"y": 2}
+
+
 def test_a_claim_without_a_bound_has_only_its_assumptions_to_lose():
     paper = Paper(key="toy", title="", authors="", reference="")
     words = paper.claim("toy/lem-1", "Lemma 1", "…", kind="lemma", assumptions=(sp.Ge(n, 4), sp.Le(d, n)))

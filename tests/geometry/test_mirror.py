@@ -11,6 +11,7 @@ from scipy import optimize
 
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry import Entropy, PowerMap, measure_strong_convexity
+from dpcheck.geometry import mirror as mirror_maps
 from dpcheck.geometry.norms import norm
 from dpcheck.seeds import stream
 
@@ -118,6 +119,76 @@ def test_l1_steps_leave_feasible_points_alone_and_check_the_centre() -> None:
     assert mirror.minimiser_in_l1(np.zeros((2, 3)), 1.0).shape == (2, 3)
     with pytest.raises(InvalidInput, match="centre of the map"):
         mirror.minimiser_in_l1(theta, 1.0, np.array([2.0, 0.0, 0.0]))
+
+
+@pytest.mark.parametrize("p", [1.05, 1.25, 1.5, 2.0])
+@pytest.mark.parametrize("d", [2, 4, 30])
+@pytest.mark.parametrize("size", [0.01, 1.0, 100.0, 1e7])
+def test_steps_in_an_l1_ball_lose_rounding_at_most(p: float, d: int, size: float) -> None:
+    """What the linear model at u gains over u at a corner bounds what u loses, and is nothing but rounding; from
+    centres near 0, inside, and on a face or corner, and for slopes far below and far above those of the map.
+    """
+    mirror, rng = PowerMap(p, 1 / (p - 1)), stream(0, "corners", p, d, str(size))
+    theta = size * mirror.scale * rng.normal(size=(40, d))
+    centre = rng.normal(size=(40, d)) * (rng.random((40, d)) < 0.7) + 1e-3 * rng.normal(size=(40, d))
+    centre *= np.tile([1e-9, 0.3, 0.999, 1.0], 10)[:, None] / np.abs(centre).sum(axis=1, keepdims=True)
+    centre[-1] = np.eye(d)[0]
+    u = mirror.minimiser_in_l1(theta, 1.0, centre)
+    assert (np.abs(u + centre).sum(axis=1) <= 1 + 1e-13).all()
+    pull = theta - mirror.gradient(u)
+    lost = np.abs(pull).max(axis=1) - (pull * (u + centre)).sum(axis=1)
+    np.testing.assert_allclose(lost, 0.0, atol=1e-11 * np.abs(theta).max())
+    # In a ball whose edge it is beyond, it ends at the edge, and pulls no other way than both constraints do.
+    inside = mirror.minimiser_in_l1(theta, 1.0, centre, 0.25)
+    assert (np.abs(inside + centre).sum(axis=1) <= 1 + 1e-13).all()
+    assert (norm(inside, p) <= 0.25 * (1 + 1e-13)).all()
+    np.testing.assert_allclose(inside[norm(u, p) < 0.24], u[norm(u, p) < 0.24], atol=1e-12)
+    value = mirror.value(inside) - (theta * inside).sum(axis=1)
+    shrunk = u * np.minimum(1.0, 0.25 / np.maximum(norm(u, p), 1e-300))[:, None]
+    assert (value <= mirror.value(shrunk) - (theta * shrunk).sum(axis=1) + 1e-12 * np.abs(theta).max()).all()
+
+
+def test_a_step_in_an_l1_ball_asks_for_few_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fewer than 100 for all rows together, where two searches without slopes, one inside of the other, take 500."""
+    asked, original = list[int](), mirror_maps._Separable._at
+
+    def counted(self: Any, level: np.ndarray, *rest: Any) -> Any:
+        asked.append(len(level))
+        return original(self, level, *rest)
+
+    monkeypatch.setattr(mirror_maps._Separable, "_at", counted)
+    rng = stream(0, "points")
+    centre = rng.normal(size=(100, 4))
+    centre *= 0.8 / np.abs(centre).sum(axis=1, keepdims=True)
+    for size in (1.0, 10.0):
+        asked.clear()
+        PowerMap(1.5, 4.0).minimiser_in_l1(4 * size * rng.normal(size=(100, 4)), 1.0, centre)
+        assert 0 < len(asked) < 100
+
+
+def test_roots_by_slopes() -> None:
+    rng = stream(0, "roots")
+    wanted, power = rng.uniform(0.1, 0.9, 50), rng.integers(0, 5, 50) * 2 + 1.0
+
+    def odd(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Odd powers are flat at their root; those from 7 on say so everywhere, and are told nothing by slopes."""
+        slope = -power * np.abs(x - wanted) ** (power - 1)
+        return -np.sign(x - wanted) * np.abs(x - wanted) ** power, np.where(power >= 7, 0.0, slope)
+
+    found = mirror_maps._falling_root_by_slopes(odd, np.zeros(50), np.ones(50), np.full(50, 0.5), 1e-300)
+    np.testing.assert_allclose(found, wanted, rtol=1e-14)
+
+    def kinked(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Of slope -1e6 below the root, 0 from there to 0.95, and not above 0 there."""
+        return np.maximum(wanted - x, 0.0) * 1e6 - 1e-3 * (x > wanted), np.where(x < wanted, -1e6, 0.0)
+
+    start = rng.uniform(0, 1, 50)
+    found = mirror_maps._falling_root_by_slopes(kinked, np.zeros(50), np.ones(50), start, 1e-9)
+    np.testing.assert_allclose(found, wanted, rtol=1e-14)
+    at_low = mirror_maps._falling_root_by_slopes(
+        lambda x: (-1.0 - x, np.full(3, -1.0)), np.full(3, 0.25), np.ones(3), np.array([0.25, 0.5, 1.0]), 1e-12
+    )
+    np.testing.assert_array_equal(at_low, 0.25)
 
 
 def test_entropy_steps_are_multiplicative_and_stable() -> None:
