@@ -9,6 +9,7 @@ import re
 
 import numpy as np
 import pytest
+from curtailed import at_most
 
 import dpcheck as dp
 from dpcheck.auditing import learner
@@ -110,12 +111,11 @@ def test_what_is_learned_on_the_way_finds_what_the_first_outputs_do_not_teach(mo
 
 
 def test_a_score_that_is_learned_at_every_look_keeps_the_level():
-    refuted = 0
-    for seed in range(20):
-        result = audited(tight, dp.PureDP(1.0), samples=3000, seed=seed, until="refuted")
-        refuted += result.outcome == dp.Outcome.REFUTED
+    def refuted(seed):
+        return audited(tight, dp.PureDP(1.0), samples=3000, seed=seed, until="refuted").outcome == dp.Outcome.REFUTED
+
     # At most binomial(20, 0.05): more than 5 has probability 3e-4.
-    assert refuted <= 5
+    assert at_most(5, 20, refuted)
 
 
 def test_no_more_outputs_are_kept_than_there_is_room_for(monkeypatch):

@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from curtailed import at_least, at_most
 
 import dpcheck as dp
 from dpcheck.auditing.cells import Partition
@@ -30,32 +31,34 @@ cases, bugs = content("_cases"), content("_bugs")
 NULLS, BUGS, KNOWN = cases.nulls(), bugs.audited_bugs(), bugs.known_densities()
 
 
-def alarms(null, audits, **options):
-    found = 0
-    for seed in range(audits):
+def alarm(null, **options):
+    """Whether the audit with a seed is one."""
+
+    def raised(seed):
         result = dp.audit(null.mechanism, *null.pair, null.claim, seed=seed, **{**dict(null.options), **options})
-        found += result.epsilon_lower > 0 if null.identical else result.outcome == dp.Outcome.REFUTED
-    return found
+        return result.epsilon_lower > 0 if null.identical else result.outcome == dp.Outcome.REFUTED
+
+    return raised
 
 
 @pytest.mark.parametrize("name", NULLS)
 def test_fixed_audits_keep_their_level(name):
     # At most binomial(40, 0.05): more than 7 has probability 1e-3.
-    assert alarms(NULLS[name], 40, trials=400) <= 7
+    assert at_most(7, 40, alarm(NULLS[name], trials=400))
 
 
 @pytest.mark.parametrize("name", ["tight Laplace", "categories with ties"])
 def test_learned_scores_keep_the_level(name):
     score = Cells() if name == "categories with ties" else Classifier("logistic")
     # At most binomial(30, 0.05): more than 6 has probability 6e-4.
-    assert alarms(NULLS[name], 30, trials=400, score=score) <= 6
+    assert at_most(6, 30, alarm(NULLS[name], trials=400, score=score))
 
 
 @pytest.mark.parametrize("name", ["tight Laplace", "randomised response"])
 def test_a_hundred_looks_keep_the_level(name):
     options = {"mode": "anytime", "until": "refuted", "max_samples": 5000, "chunk": 40}
     # At most binomial(10, 0.05): more than 4 has probability 6e-5.
-    assert alarms(NULLS[name], 10, trials=2500, **options) <= 4
+    assert at_most(4, 10, alarm(NULLS[name], trials=2500, **options))
 
 
 def leaky(delta):
@@ -72,7 +75,7 @@ def test_rules_fitted_to_where_outputs_fell_keep_the_level(delta):
     score = dp.scores.LikelihoodRatio(lambda y: -np.abs(y), lambda y: -np.abs(y - 1))
     claim = dp.ApproxDP(1.0, delta) if delta else dp.PureDP(1.0)
     # At most binomial(80, 0.05): more than 11 has probability 1e-3.
-    assert alarms(cases.Null(leaky(delta), claim), 80, trials=1000, score=score) <= 11
+    assert at_most(11, 80, alarm(cases.Null(leaky(delta), claim), trials=1000, score=score))
 
 
 def test_where_outputs_fell_does_not_choose_the_inputs_that_are_guessed():
@@ -99,9 +102,8 @@ def test_where_outputs_fell_does_not_choose_the_inputs_that_are_guessed():
 )
 def test_bugs_fall_at_a_multiple_of_the_fewest(bug, times):
     trials = times * bug.fewest(1e-6) // 2
-    found = sum(bug.audit(trials, 1e-6, seed).outcome == dp.Outcome.REFUTED for seed in range(20))
     # With power 0.95 fewer than 16 of 20 has probability 3e-3.
-    assert found >= 16
+    assert at_least(16, 20, lambda seed: bug.audit(trials, 1e-6, seed).outcome == dp.Outcome.REFUTED)
 
 
 @pytest.mark.parametrize("mode", ["fixed", "anytime"])

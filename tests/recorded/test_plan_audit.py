@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 import scipy
+from curtailed import at_least, at_most
 
 import dpcheck as dp
 from dpcheck.recorded import planning
@@ -29,11 +30,10 @@ def gaussian(epsilon, delta):
     return lambda data, rng, trials: mu * data.sum() + rng.normal(size=trials)
 
 
-def refuted(mechanism, claim, trials, times=30):
-    return sum(
-        dp.audit(mechanism, ZERO, ONE, claim, trials=math.ceil(trials), seed=seed).outcome.value == "refuted"
-        for seed in range(times)
-    )
+def refuted(mechanism, claim, trials):
+    """Whether the audit with a seed refutes the claim."""
+    runs = math.ceil(trials)
+    return lambda seed: dp.audit(mechanism, ZERO, ONE, claim, trials=runs, seed=seed).outcome.value == "refuted"
 
 
 CASES = [
@@ -63,17 +63,17 @@ def uneven(epsilon):
 def test_within_a_factor_two(claim, epsilon, mechanism, law):
     """With as many runs 95 % are refuted: of 30 fewer than 25 have probability 3e-3. With a quarter not all of 30."""
     needed = dp.plan_audit(claim, epsilon).needed[law].trials
-    assert refuted(mechanism, claim, needed) >= 25
-    assert refuted(mechanism, claim, max(50, needed / 4)) < 30
+    assert at_least(25, 30, refuted(mechanism, claim, needed))
+    assert at_most(29, 30, refuted(mechanism, claim, max(50, needed / 4)))
 
 
 def test_the_promised_power_is_reached_by_laplace_noise():
     """681 runs were promised once: 72 %. At 95 % fewer than 110 of 120 have probability 0.04, at 85 % 110 have 0.02."""
     claim, epsilon = dp.PureDP(1.0), 1.5
     needed = dp.plan_audit(claim, epsilon).needed[1].trials
-    assert refuted(laplace(epsilon), claim, needed, 120) >= 110
+    assert at_least(110, 120, refuted(laplace(epsilon), claim, needed))
     # Twice what is needed at most.
-    assert refuted(laplace(epsilon), claim, needed / 2, 120) < 114
+    assert at_most(113, 120, refuted(laplace(epsilon), claim, needed / 2))
 
 
 def test_the_promised_power_is_reached_by_what_a_pilot_saw():
@@ -81,8 +81,8 @@ def test_the_promised_power_is_reached_by_what_a_pilot_saw():
     claim, epsilon = dp.PureDP(1.0), 1.5
     needed = dp.plan_audit(claim, epsilon, pilot=(uneven(1.0), ZERO, ONE)).needed[-1]
     assert needed.guessed < 0.3
-    assert refuted(uneven(epsilon), claim, needed.trials, 120) >= 110
-    assert refuted(uneven(epsilon), claim, needed.alone, 120) < 100
+    assert at_least(110, 120, refuted(uneven(epsilon), claim, needed.trials))
+    assert at_most(99, 120, refuted(uneven(epsilon), claim, needed.alone))
 
 
 @pytest.mark.parametrize(("claim", "epsilon", "mechanism", "law"), CASES[1:2], ids=NAMES[1:2])
