@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 
 import pytest
+from checkout import collected
 
 from dpcheck.checks import RUN_FAILURE_PROBABILITY, SIZES
 from dpcheck.engine import catalogue, history
@@ -17,7 +18,7 @@ ROOT = Path(__file__).parent.parent
 
 @pytest.fixture(scope="module")
 def loaded() -> catalogue.Catalogue:
-    return catalogue.load(ROOT)
+    return collected()
 
 
 @pytest.fixture(scope="module")

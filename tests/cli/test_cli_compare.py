@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from checkout import collected
 
 from dpcheck.asymptotics.linear import Affine
 from dpcheck.cli import comparing
-from dpcheck.engine import catalogue, comparison
+from dpcheck.engine import comparison
 from dpcheck.engine.setting import Setting
 from dpcheck.errors import InvalidInput
 
@@ -224,7 +225,7 @@ def test_sums_of_too_many_terms_are_left_out(root: Path, cli: Cli) -> None:
 
 
 def test_a_vacuous_bound_names_the_n_at_which_it_is_not() -> None:
-    known = list(catalogue.load().claims.values())
+    known = list(collected().claims.values())
     setting = Setting(n=10_000, d=10, epsilon=1.0, delta=1e-6)
     rows = {row.label: row for row in comparison.compare(setting, known, only=["l1_geometry/alg-3"])}
     assert not rows["l1_geometry/alg-3@corrected"].vacuous
@@ -243,7 +244,7 @@ TREE = Setting(n=600, d=2, D=2.0, H=1e-3, epsilon=1.0)
 def test_nothing_is_advised_that_is_not_certified() -> None:
     """Fails at f95bebe, which lists the printed reading as (1, 1e-06)-DP at ε = 1 and may advise it."""
     setting = Setting(n=10_000, d=10, epsilon=1.0, delta=1e-6)
-    known = list(catalogue.load().claims.values())
+    known = list(collected().claims.values())
     rows = comparison.compare(setting, known, only=["l1_geometry/alg-3"])
     found = {row.label: row for row in rows}
     printed, safe = found["l1_geometry/alg-3"], found["l1_geometry/alg-3@corrected"]

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from checkout import collected
 from click.testing import CliRunner
 
 from dpcheck.checks import FAILURE_PROBABILITY, RUN_FAILURE_PROBABILITY, Context, check
 from dpcheck.cli import main
-from dpcheck.engine import catalogue, judge
+from dpcheck.engine import judge
 from dpcheck.errors import CollectionError
 from dpcheck.harness.accuracy import never_violated
 from dpcheck.verdicts import Verdict, undecided
@@ -31,7 +32,7 @@ SAMPLED = 'undecided("", "sampled", failure_probability={spent})'
 
 def test_the_whole_catalogue_keeps_the_promise() -> None:
     """967 checks at 1e-6 and their 44 rates at 1e-5 could be wrong with 1.36e-3 together, and nothing added it up."""
-    found = catalogue.load()
+    found = collected()
     assert math.fsum(each.may_spend for each in found.checks.values()) <= RUN_FAILURE_PROBABILITY
 
 
