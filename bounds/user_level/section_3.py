@@ -302,7 +302,11 @@ def regularised(proof: Proof) -> sp.Expr:
     return bound.subs(better)
 
 
-@derivation("user_level/thm-3-2", LEGAL, also=("user_level/thm-3-2@derived", "user_level/thm-3-2@gradients"))
+@derivation(
+    "user_level/thm-3-2",
+    LEGAL,
+    also=("user_level/thm-3-2@derived", "user_level/thm-3-2@gradients", "user_level/alg-3"),
+)
 def regularised_phases(proof: Proof) -> None:
     """λ balances bias against sampling and noise; T = √(β/λ) steps of K = 1/ε + nε/√T + n/T users give the count."""
     bounded(proof, "user_level/thm-3-2")
@@ -318,6 +322,7 @@ def regularised_phases(proof: Proof) -> None:
     )
     proof.concludes("user_level/thm-3-2@derived", counted, regime=FREE)
     proof.concludes("user_level/thm-3-2@gradients", counted, regime=FREE, looser=True)
+    proof.concludes("user_level/alg-3", counted, regime=FREE, looser=True)
 
 
 thm_3_2_sampled = thm_3_2_derived.as_read(

@@ -105,7 +105,7 @@ claim_3_6 = claim(
 )
 
 
-@derivation("user_level/claim-3-6", FREE)
+@derivation("user_level/claim-3-6", FREE, also=("user_level/proc-strongly-convex-meta",))
 def restarts(proof: Proof) -> None:
     """A risk DE on diameter D leaves the distance √(2DE/μ); the fixed point of restarts is D = 2E/μ."""
     per = L * (STATISTICAL + WITH_LOG)
@@ -113,7 +113,8 @@ def restarts(proof: Proof) -> None:
         "strong convexity: a risk DE on diameter D leaves the distance √(2DE/μ)", "D", "<=", sp.sqrt(2 * D * s / mu)
     )
     rest = proof.equal("the fixed point", lambda: sp.sqrt(2 * (2 * s / mu) * s / mu), 2 * s / mu)
-    proof.concludes("user_level/claim-3-6", (rest * s).subs(s, per), where=AT_LOG)
+    for label in ("user_level/claim-3-6", "user_level/proc-strongly-convex-meta"):
+        proof.concludes(label, (rest * s).subs(s, per), where=AT_LOG)
 
 
 strongly_convex_meta = claim(
