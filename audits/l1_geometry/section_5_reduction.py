@@ -14,11 +14,12 @@ from dpcheck.checks import Context, check
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.settings import FOLLOWING, NUMBERED, drawn, settings
 from dpcheck.engine.statements import bound_of
+from dpcheck.errors import Infeasible
 from dpcheck.geometry import L1Ball
 from dpcheck.harness import risk
 from dpcheck.harness.budget import judge_account
 from dpcheck.harness.lines import Told
-from dpcheck.harness.plans import answered, planned, wrong_promises, wrong_sizes, wrongly_answered
+from dpcheck.harness.plans import answered, planned, run_of, wrong_promises, wrong_sizes, wrongly_answered
 from dpcheck.harness.scaling import admitted
 from dpcheck.harness.scaling.at_once import AtOnce
 from dpcheck.harness.symbolic import agree
@@ -159,7 +160,16 @@ def sizes_and_promises_of_the_restarts(context: Context, *, inner: str) -> Verdi
         )
         for weight, legal in ((2.0, True), (0.1, True), (-1.0, False), (None, inner == "tree"))
     ]
-    return answered([*wrong, *wrongly_answered(asked)], "12 sizes, 2 promises and 4 moduli are as they are to be")
+    asked.append((f"a run of {n} records", run_of(lambda: algorithm, work, told, n), True))
+    for size in (2, 3, 5):
+        try:
+            algorithm.schedule(told, size)
+        except Infeasible as error:
+            # Up to n = 2 there is no run at all; from there on there is one, of too few records.
+            if ("log2(log2 n) > 0" in error.needs) != (math.log2(math.log2(size)) <= 0):
+                wrong.append(f"n = {size} needs {error.needs}")
+    said = "12 sizes, 2 promises, 4 moduli, 3 refusals and a run are as they are to be"
+    return answered([*wrong, *wrongly_answered(asked)], said)
 
 
 @check(
