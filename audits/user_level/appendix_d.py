@@ -69,9 +69,8 @@ def shifts_follow_their_law(context: Context, *, d: int) -> Verdict:
     # Dvoretzky, Kiefer and Wolfowitz: the distance of the law itself from the uniform one is below this, certainly.
     far = test.statistic + math.sqrt(-math.log(context.failure_probability / 2) / (2 * size))
     if abs(mean - numbers["r d/(d + 1)"]) > r * far:  # the mean of [0, r] moves by no more than r times that distance
-        return differs(
-            f"the mean length is {mean:.4g}, {numbers['r d/(d + 1)']:.4g} is stated", "sampled", numbers=numbers
-        )
+        said = f"the mean length is {mean:.4g}, {numbers['r d/(d + 1)']:.4g} is stated"
+        return differs(said, "sampled", failure_probability=context.failure_probability, numbers=numbers)
     said = f"the law is within {far:.3g} of the uniform one; {said}"
     return holds(said, "sampled", failure_probability=context.failure_probability, numbers={**numbers, "within": far})
 
@@ -260,8 +259,9 @@ def radius_smoothness_and_bias(context: Context) -> Verdict:
     planned, wanted = [], []
     for users, samples, dimension, eps in ((10**6, 9, 16, 1.0), (10**7, 100, 2, 0.25)):
         told, algorithm = plain(dimension, samples, eps), SmoothedERM()
-        values = {"n": users, "m": samples, "d": dimension, "epsilon": eps, "L": 1.0, "D": 1.0}
-        planned += [algorithm.smoothing_radius(told, users), algorithm.smoothness(told, users)]
+        told = replace(told, constants=replace(told.constants, lipschitz=lambda p: 2.0, diameter=lambda p: 3.0))
+        values = {"n": users, "m": samples, "d": dimension, "epsilon": eps, "L": 2.0, "D": 3.0}
+        planned += [values["L"] * algorithm.smoothing_radius(told, users), algorithm.smoothness(told, users)]
         smooth = stated("user_level/proc-smoothed-alg-3", **{k: v for k, v in values.items() if k != "d"})
         wanted += [stated("user_level/thm-d3@derived", **values), smooth]
     return agree(planned, wanted, "L r and beta_r")
