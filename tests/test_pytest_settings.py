@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 
+import numpy.fft  # noqa: F401 what loads C code does so once, not in every session of a test
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import dpcheck as dp
-import dpcheck.testing  # what loads C code does so once, not in every session of a test
+import dpcheck.testing  # likewise
 from dpcheck import profiles, sessions
 from dpcheck.engine import run  # noqa: F401
 from dpcheck.errors import InvalidInput
