@@ -42,7 +42,7 @@ mutate: $(VENV)/.audit
 # What can be had in minutes: SAMPLE wrong formulas of each paper, drawn, and by how much each of its bounds may be wrong,
 # on checks of at most LIMIT seconds; a slow machine needs more of them for the same checks.
 PAPERS := lp_spaces l1_geometry tsybakov user_level pure_heavy_tails
-SAMPLE ?= 100
+SAMPLE ?= 300
 LIMIT ?= 3
 mutate-table: $(VENV)/.audit
 	for paper in $(PAPERS); do $(BIN)/dpcheck mutate $$paper --family claim --sample $(SAMPLE) --seed 1 --limit $(LIMIT) \

@@ -25,7 +25,7 @@ EVIDENCE = 1e-3
 SPENT = 0.8
 """Part of the level that is used up where the null is tight."""
 NULLS = nulls()
-AUDITS = by_size(8, 60, 4000)
+AUDITS = by_size(8, 100, 4000)
 SHOWN = 0.08
 """A rate of false alarms that must stand out, or nothing was decided: 60 % more than is allowed."""
 
