@@ -274,7 +274,7 @@ def truncated_lines(
 
     w minimises over {|w|_s <= rho} iff <s, w> = -rho |s|_* at s = g + gamma (grad Phi(w) - grad Phi(w_t)).
     """
-    steps, trials = 16, context.scale(3, 20)
+    steps, trials = 16, context.scale(12, 20)
     dual, space = min(1 / (p - 1), 2 * math.log(3)), dual_regularity(p, 3)
     r, s_exponent = (dual, dual / (dual - 1)) if reading == "paper" else (space.r, space.s)
     work = replace(heavy(3, p), s=s_exponent)
