@@ -6,6 +6,7 @@ import json
 import math
 import time
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from dpcheck.engine.mutate.table import Rates, SampleOfMutants, Table
     from dpcheck.engine.mutate.trials import Trials
 
+AT_A_TIME = 4
+"""Mutants that are tried together within a budget."""
 SHOWN = 60
 """Most survivors in print; --json has all."""
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -160,12 +163,13 @@ def mutate_command(
     trials.narrow(drawn)
     click.echo(f"{count(len(drawn), 'mutant')}, {count(len(trials.checks), 'check')} that may notice them", err=True)
     costs = {id: seen.seconds for id, seen in table.watched.items()}
-    trials.trace(_telling("what checks read", len(trials.checks)), until=until, costs=costs)
+    if resolution or until is None:
+        trials.trace(_telling("what checks read", len(trials.checks)), until=until, costs=costs)
     results: list[Trial] = []
     if resolution:
         _resolve(table, trials, [c for c in catalogue.claims.values() if choice.named(c.label, what)], as_json)
     else:
-        results = _tried(trials, choice.shuffled(drawn, seed), until)
+        results = _tried(trials, choice.shuffled(drawn, seed), until, costs)
         if len(results) < len(drawn):
             done = f"{len(results):,} of {len(drawn):,}"
             click.echo(f"the budget is spent: {done} tried; the same command goes on", err=True)
@@ -224,11 +228,21 @@ def _whole(results: list[Trial], drawn: list[Mutation]) -> list[Trial]:
     return [trial for trial in results if tried[trial.family, trial.target] == wanted[trial.family, trial.target]]
 
 
-def _tried(trials: Trials, mutations: list[Mutation], until: float | None) -> list[Trial]:
+def _tried(trials: Trials, mutations: list[Mutation], until: float | None, costs: Mapping[str, float]) -> list[Trial]:
+    """What became of them. Within a budget a few at a time, those first of which no lines have to be watched: what
+    their checks read is found out for these alone, or the whole budget would go into that.
+    """
     told, results = _telling("mutants", len(mutations)), []
-    for trial in trials.run(mutations, until=until):
-        results.append(trial)
-        told(trial.key)
+    ordered = mutations if until is None else sorted(mutations, key=lambda mutation: bool(mutation.lines))
+    size = len(ordered) if until is None else AT_A_TIME
+    for first in range(0, len(ordered), max(1, size)):
+        some = ordered[first : first + size]
+        if until is not None:
+            trials.narrow(some)
+            trials.trace(until=until, costs=costs)
+        for trial in trials.run(some, until=until):
+            results.append(trial)
+            told(trial.key)
     return results
 
 

@@ -90,7 +90,8 @@ class TestNew:
         rates = ("--rates", str(root / "rates.json"))
         tried = cli(*command, "--family", "claim", "--family", "null", "--save", *rates, "--json")
         fates = {(trial["family"], trial["fate"]) for trial in json.loads(tried.stdout)["trials"]}
-        assert {("claim", "measured"), ("null", "measured")} <= fates
+        assert ("null", "measured") in fates
+        assert fates & {("claim", "measured"), ("claim", "derived")}, "whichever is cheaper on this machine"
         assert json.loads((root / "rates.json").read_text())["noisy"]["null"]["noticed"] > 0
         resolved = json.loads(cli(*command, "--resolution", "--save", "--json").stdout)["resolutions"]
         assert any(1 < (each["up"] or each["down"] or 0) <= 1000 for each in resolved)

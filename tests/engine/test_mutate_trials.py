@@ -23,7 +23,7 @@ from dpcheck.engine.mutate.resolution import resolutions
 from dpcheck.engine.mutate.slices import plain
 from dpcheck.engine.mutate.table import Table, Watched
 from dpcheck.engine.mutate.traces import traced
-from dpcheck.engine.mutate.trials import Trials
+from dpcheck.engine.mutate.trials import KeptLines, Trials
 from dpcheck.mutants import seeded
 from dpcheck.symbols import L, n
 
@@ -234,6 +234,16 @@ def test_the_cheapest_is_asked_first_and_second_typings_last(root: Path) -> None
             trials.traces[id] = dataclasses.replace(trials.traces[id], **of)
         cheap, dear = sorted(kinds, key=lambda id: id == dearest)
         assert [c.id for c in trials.concerned(mutation)] == [cheap, dear, "toy/lem-1::typed_again"]
+
+
+def test_what_was_traced_without_lines_is_untraced_once_lines_are_asked_for(root: Path) -> None:
+    trials = watched(root)
+    trials.watched = False
+    trials.trace()
+    assert trials.traces
+    trials.watched, trials._kept = True, KeptLines(None)
+    trials.trace(until=0.0)
+    assert not trials.traces, "or a mutant of a line would count as one that no check runs"
 
 
 def test_a_trial_that_changes_nothing_survives(root: Path) -> None:

@@ -143,6 +143,7 @@ class Trials:
             if trace is not None and known["state"] == self._state(trace) and self._serves(trace):
                 self.traces[id] = trace
             else:
+                self.traces.pop(id, None)  # what it says of reads alone is nothing about lines
                 missing.append(id)
         jobs = _before(until, ((functools.partial(self._trace, id), self.limit) for id in missing))
         for ended in forked(jobs, self.workers):
