@@ -61,6 +61,7 @@ def loss_of_a_selection(context: Context) -> Verdict:
 @check("l1_geometry/proc-report-noisy-max", kind="accuracy", expect="consistent")
 def gap_of_a_selection(context: Context) -> Verdict:
     """The exact mean gap of the winner against lambda (1 + 1/2 + ... + 1/m)."""
+    # unbound: how far from the least the winner is; the label's claim is what a selection charges
     rng, trials, m = context.rng(), context.scale(200, 4000), 8
     scores = rng.standard_normal((trials, m)) * rng.exponential(2.0, (trials, 1))
     gap = (NoisyMin(1.0).probabilities(scores) * (scores - scores.min(axis=1, keepdims=True))).sum(axis=1)

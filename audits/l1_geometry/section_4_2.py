@@ -408,8 +408,13 @@ def closed_form_has_the_stated_order(context: Context) -> Verdict:
     forms = [
         math.tanh(e / 2) * (8 * math.sqrt(math.exp(e) * math.log(4 / t) / n) + 8 * math.exp(e) / n) for e, n, t in grid
     ]
-    same = agree([math.expm1(shuffle_epsilon(*at)) for at in grid], forms, "e^eps - 1 of the accountant")
-    return combine([order, same])
+    spent = [shuffle_epsilon(*at) for at in grid]
+    same = agree([math.expm1(epsilon) for epsilon in spent], forms, "e^eps - 1 of the accountant")
+    stated = claim("l1_geometry/lem-4-5")
+    orders = [stated.evaluate(epsilon_0=e, n=n, delta=delta) for e, n, delta in grid]
+    largest = float(np.divide(spent, orders).max())
+    said = f"the accountant's epsilon is at most {largest:.4g} times the stated order, 25 times allowed"
+    return combine([order, same, judged(largest, "<=", 25.0, said, "exact")])
 
 
 class _Listed:

@@ -241,6 +241,7 @@ def _projections(context: Context, domain: str) -> tuple[Array, Array, Array, Ar
 @check("pure_heavy_tails/proc-inexact-proj", kind="accuracy", grid={"domain": tuple(SETS)})
 def each_trial_is_projected_by_itself(context: Context, *, domain: str) -> Verdict:
     """One point onto many balls, many points onto one, each with its radius and accuracy: as one by one."""
+    # unbound: that trials are apart, whatever a projection costs
     K, rng, trials = SETS[domain], context.rng("trials"), context.scale(6, 60)
     centres = K.project(rng.standard_normal((trials, K.d)))
     points = centres + 10 ** rng.uniform(-1, 3, (trials, 1)) * rng.standard_normal((trials, K.d))

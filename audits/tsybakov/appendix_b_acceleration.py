@@ -180,6 +180,7 @@ def local_randomiser_up_to_one_half(context: Context) -> Verdict:
 @check("tsybakov/proc-ldp-gauss", kind="accuracy")
 def lines_of_the_local_randomiser(context: Context) -> Verdict:
     """What it gives less the noise that it drew: a row that is short, and one as long as C in place of a longer one."""
+    # unbound: what is clipped, whatever the noise is
     level, rows = 1.5, context.rng("rows").standard_normal((200, 3))
     given = local_randomiser(rows, level, 0.4, 1e-7, context.rng("noise"))
     noise = local_law(level, 0.4, 1e-7).sample(np.zeros_like(rows), context.rng("noise"))

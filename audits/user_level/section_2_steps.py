@@ -122,6 +122,7 @@ def neighbours_at_several_radii(context: Context) -> Verdict:
     """Clouds that are wider than one of three radii, than two, than all and than none, each beside a double loop; of
     points alone, and of a radius below zero, nothing is counted.
     """
+    # unbound: the neighbours of which scores are made, at which radius ever
     points = context.rng().standard_normal((5, 30, 3)) * np.array([1e-3, 0.1, 0.3, 1.0, 30.0])[:, None, None]
     radii = (1.5, 0.0, 0.4)
     asked = [
