@@ -111,8 +111,9 @@ def huber(dimension: int, size: float = 0.3) -> CoordinateHuber:
     return CoordinateHuber(np.full(dimension, size))
 
 
-def heavy(dimension: int, p: float = 1.5, smoothness: float = 0.05) -> HeavyCoordinates:
-    return HeavyCoordinates(np.full(dimension, 0.5 * dimension ** (-1 / p)), radius=1.0, s=p, smoothness=smoothness)
+def heavy(dimension: int, p: float = 1.5, smoothness: float = 0.05, radius: float = 1.0) -> HeavyCoordinates:
+    centre = np.full(dimension, 0.5 * radius * dimension ** (-1 / p))
+    return HeavyCoordinates(centre, radius=radius, s=p, smoothness=smoothness)
 
 
 def certified(plan: Any, claim: ApproxDP, what: str) -> Verdict:
