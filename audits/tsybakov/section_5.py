@@ -298,7 +298,7 @@ def moments_of_the_atoms_part(context: Context, *, k: int) -> Verdict:
 def plug_in_is_zcdp(context: Context, *, rho: float) -> Verdict:
     """Its noise on the mean of clipped records, read off the outputs of a fixed generator, costs rho exactly."""
     v = np.where(np.arange(30) % 2, 1.0, -1.0)
-    work, n, level = private_instance(v, 1.0, k=2.0, theta=2.0, r_k=2.0, ball="corrected"), 40, 1.0
+    work, n, level = private_instance(v, 1.0, k=2.0, theta=2.0, r_k=2.0, ball="corrected"), 40, 1.7
     work = replace(work, reach=1e6)
     means = np.broadcast_to(work.mean, (50, 30))
     seed = int(context.rng().integers(2**31))

@@ -108,21 +108,23 @@ def fact_tnc_monotone(w: Rational, theta: int) -> Violation:
     )
 
 
-def lem_7(s: int, C: Rational, k: int) -> Violation:
-    """tsybakov/lem-7@literal: E|clipped mean - mean| of s fair signs, clipped at C, against 1/((k-1) C^(k-1))."""
-    size, level, order = count("s", s), exact("C", C), count("k", k, 2)
+def lem_7(s: int, C: Rational, k: int, r: Rational = 1) -> Violation:
+    """tsybakov/lem-7@literal: E|clipped mean - mean| of s fair signs of size r, clipped at C, against
+    r^k/((k-1) C^(k-1)).
+    """
+    size, level, order, length = count("s", s), exact("C", C), count("k", k, 2), exact("r", r)
     total, term = Fraction(0), Fraction(1, 2**size)
     for ups in range(size + 1):
         total += term * abs(Fraction(2 * ups, size) - 1)
         term = term * (size - ups) / (ups + 1)
-    value, claimed = total * min(level, Fraction(1)), 1 / ((order - 1) * level ** (order - 1))
+    value, claimed = total * min(level, length), length**order / ((order - 1) * level ** (order - 1))
     return Violation(
         claimed=real(claimed),
         found=real(value),
         statement="E|clipped mean - mean| is at most r^(k)/((k-1) C^(k-1))",
         violated=value > claimed,
         label="tsybakov/lem-7@literal",
-        at={"k": order, "C": level, "n": size},
+        at={"k": order, "r_k": length, "C": level, "n": size},
     )
 
 
