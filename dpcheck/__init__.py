@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dpcheck.claims import Claim, Paper
     from dpcheck.engine.catalogue import algorithm, algorithms, claim, claims
     from dpcheck.errors import DpcheckError, Infeasible, InvalidInput
+    from dpcheck.isolation import verify
     from dpcheck.privacy import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP, TradeOff
     from dpcheck.recorded.canaries import audit_canary_scores
     from dpcheck.recorded.files import keep_outputs, read_outputs, record_outputs
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from dpcheck.recorded.samples import audit_samples
     from dpcheck.recorded.shrinking import shrink
     from dpcheck.verdicts import Outcome, Verdict, Witness
-    from dpcheck.witnesses import verify
 
 __version__ = "0.1.0"
 
@@ -45,6 +45,7 @@ _HOMES = {
     "dpcheck.claims": ("Claim", "Paper"),
     "dpcheck.engine.catalogue": ("algorithm", "algorithms", "claim", "claims"),
     "dpcheck.errors": ("DpcheckError", "Infeasible", "InvalidInput"),
+    "dpcheck.isolation": ("verify",),
     "dpcheck.privacy": ("ApproxDP", "GaussianDP", "Guarantee", "PureDP", "RenyiDP", "TradeOff", "ZCDP"),
     "dpcheck.recorded.canaries": ("audit_canary_scores",),
     "dpcheck.recorded.files": ("keep_outputs", "read_outputs", "record_outputs"),
@@ -52,7 +53,6 @@ _HOMES = {
     "dpcheck.recorded.samples": ("audit_samples",),
     "dpcheck.recorded.shrinking": ("shrink",),
     "dpcheck.verdicts": ("Outcome", "Verdict", "Witness"),
-    "dpcheck.witnesses": ("verify",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = {

@@ -14,7 +14,7 @@ import selectors
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -26,7 +26,8 @@ import sympy as sp
 from dpcheck import foreign
 from dpcheck.errors import WitnessRejected
 from dpcheck.verdicts import Witness
-from dpcheck.witnesses import Violation, known, known_files, verify
+from dpcheck.witnesses import Violation, known, known_files
+from dpcheck.witnesses import verify as verify_here
 
 SECONDS = 20
 """CPU time of one verification."""
@@ -36,6 +37,32 @@ MEMORY = 2**30
 """Bytes of address space for one verification, over what the process has when it begins."""
 _START = 120.0
 """Seconds until the process has to be there."""
+
+
+def verify(
+    witness: Witness | Mapping[str, Any] | str | Path,
+    *,
+    assumptions: Sequence[sp.Basic] = (),
+    private: bool = True,
+    tolerance: float = 1e-6,
+) -> Violation:
+    """Recomputes a witness from its parameters alone.
+
+    Args:
+        witness: one that this process made is recomputed here. A file's path, or what a file held, is foreign: it is
+            recomputed in a process of its own, within bounds of time and memory.
+        assumptions, private, tolerance: see `dpcheck.witnesses.verify`.
+
+    Raises:
+        Unreadable: what is given is no witness.
+        WitnessRejected: it does not show what it says (`dpcheck.witnesses.verify`), or takes more time or memory than
+            there is for it.
+    """
+    if isinstance(witness, Witness):
+        return verify_here(witness, assumptions=assumptions, private=private, tolerance=tolerance)
+    read = Witness.from_dict(witness) if isinstance(witness, Mapping) else Witness.load(witness)
+    with Isolated() as child:
+        return child.verify(read, assumptions=assumptions, private=private, tolerance=tolerance)
 
 
 class Isolated:
@@ -149,7 +176,7 @@ def _answer(request: tuple[Any, ...]) -> dict[str, str]:
     _limit(seconds, memory)
     try:
         with known(verifiers):
-            violation = verify(Witness(**values), assumptions=assumptions, private=private, tolerance=tolerance)
+            violation = verify_here(Witness(**values), assumptions=assumptions, private=private, tolerance=tolerance)
         with mpmath.workdps(50):
             claimed, measured = (mpmath.nstr(mpmath.mpmathify(v), 40) for v in (violation.claimed, violation.found))
     except MemoryError:

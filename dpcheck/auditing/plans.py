@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dpcheck import seeds
 from dpcheck.auditing import rules, scores, words
 from dpcheck.auditing.cells import SURE, Partition, learn_partition
+from dpcheck.auditing.choosing import choose
 from dpcheck.auditing.mechanisms import Outputs, join
 from dpcheck.auditing.premise import Premise
 from dpcheck.auditing.runner import DrawnOutputs, Runner, block_size
@@ -135,7 +136,7 @@ def candidates(runner: Runner, held: tuple[Outputs, Outputs], score: Any) -> lis
     p, q = held
     look = min(len(p), 4096)
     distinct = scores.distinct_rows(np.concatenate([p.matrix[:look], q.matrix[:look]]))
-    return scores.choose(score, _part(p, slice(0, look)), distinct, runner.encoder.categorical)
+    return choose(score, _part(p, slice(0, look)), distinct, runner.encoder.categorical)
 
 
 def learn_anew(

@@ -61,36 +61,20 @@ class Violation:
 
 
 def verify(
-    witness: Witness | Mapping[str, Any] | str | Path,
-    *,
-    assumptions: Sequence[sp.Basic] = (),
-    private: bool = True,
-    tolerance: float = 1e-6,
+    witness: Witness, *, assumptions: Sequence[sp.Basic] = (), private: bool = True, tolerance: float = 1e-6
 ) -> Violation:
-    """Recomputes a witness from its parameters alone.
+    """Recomputes a witness that this process made from its parameters alone, here; `dpcheck.isolation.verify` takes
+    what others wrote.
 
     Args:
-        witness: one that this process made is recomputed here. A file's path, or what a file held, is foreign: it is
-            recomputed in a process of its own, within bounds of time and memory (`dpcheck.isolation`).
         assumptions: those of the claim that it refutes; a witness has to satisfy every one of them.
         private: whether the claim is one of privacy; if not, a witness that rests on testimony is refused.
         tolerance: relative, of the two numbers that a witness states.
 
     Raises:
-        Unreadable: what is given is no witness.
         WitnessRejected: unknown kind, another label, numbers that do not come out, no violation, a hypothesis of the
-            claim that the witness does not satisfy, or more time or memory than there is for it.
+            claim that the witness does not satisfy.
     """
-    if isinstance(witness, Witness):
-        return _verified(witness, assumptions, private, tolerance)
-    from dpcheck.isolation import Isolated
-
-    read = Witness.from_dict(witness) if isinstance(witness, Mapping) else Witness.load(witness)
-    with Isolated() as child:
-        return child.verify(read, assumptions=assumptions, private=private, tolerance=tolerance)
-
-
-def _verified(witness: Witness, assumptions: Sequence[sp.Basic], private: bool, tolerance: float) -> Violation:
     violation = _recomputed(witness)
     if violation.label != witness.label:
         raise WitnessRejected(f"this witness speaks of {violation.label}, not of {witness.label}")

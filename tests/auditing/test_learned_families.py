@@ -9,6 +9,7 @@ from curtailed import at_most
 import dpcheck as dp
 from dpcheck.auditing import plans, scores
 from dpcheck.auditing.cells import learn_partition
+from dpcheck.auditing.choosing import choose
 from dpcheck.auditing.families import Additive, Flexible, Pairs, Quadratic, Shifts, _law_of
 from dpcheck.auditing.mechanisms import Outputs
 
@@ -206,6 +207,6 @@ def test_columns_that_never_vary_teach_a_classifier_nothing(kind):
 def test_pairs_of_columns_are_looked_at_where_there_are_few():
     def names(width):
         matrix = np.random.default_rng(0).normal(size=(400, width))
-        return {str(one) for one in scores.choose("auto", scores.Outputs(matrix, matrix), 800, False)}
+        return {str(one) for one in choose("auto", scores.Outputs(matrix, matrix), 800, False)}
 
     assert names(12) - names(13) == {"pairs of columns"}

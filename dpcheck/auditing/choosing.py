@@ -1,0 +1,69 @@
+"""Which scores an audit tries: what the user names, or those that outputs of this kind may need."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dpcheck.auditing.families import MOST_PAIRED, Additive, Flexible, Pairs, Quadratic, Shifts
+from dpcheck.auditing.mechanisms import Outputs
+from dpcheck.auditing.scores import FEW, Cells, Classifier, Identity, Outcomes, OutputFunction, Projection, Score
+from dpcheck.errors import InvalidInput
+
+FEW_COLUMNS = 3
+"""Most columns of which each is tried as a score by itself: nothing must be learned for that."""
+
+
+def choose(score: Any, sample: Outputs, distinct: int, categorical: bool) -> list[Score]:
+    """The candidate scores of an audit.
+
+    Args:
+        score: "auto", a `Score`, a callable on raw outputs, or a list of these.
+        sample: held-out outputs; distinct: number of distinct rows among them.
+        categorical: whether any column holds codes, whose order means nothing.
+    """
+    if isinstance(score, Score):
+        return [score]
+    if isinstance(score, str):
+        if score != "auto":
+            raise InvalidInput(f"unknown score {score!r}; use 'auto', a callable on outputs, or one of dp.scores")
+        return _automatic(sample, distinct, categorical)
+    if isinstance(score, Sequence) and score:
+        return [s for item in score for s in choose(item, sample, distinct, categorical)]
+    if callable(score):
+        return [OutputFunction(score)]
+    raise InvalidInput(f"score must be 'auto', a callable, one of dp.scores, or a list of these, got {score!r}")
+
+
+def _automatic(sample: Outputs, distinct: int, categorical: bool) -> list[Score]:
+    rows, width = sample.matrix.shape
+    discrete = distinct <= max(16, min(4096, rows // 4))
+    if distinct <= min(FEW, rows // 20) and width > 1:
+        return [Outcomes()]
+    if categorical and width == 1:
+        return [Cells()]
+    candidates: list[Score] = [Cells()] if discrete else []
+    if width == 1:
+        return [Identity(), *candidates]
+    if not categorical:
+        candidates += [Projection(), Classifier("logistic"), *_beyond_lines(width, rows)]
+    if width <= FEW_COLUMNS:
+        candidates += [Projection(column) for column in np.eye(width)]
+    return [*candidates, Classifier("boosting")]
+
+
+def _beyond_lines(width: int, rows: int) -> list[Score]:
+    """Families that there are outputs enough to teach."""
+    families: list[Score] = [Quadratic(), Additive(), Shifts()]
+    if width <= MOST_PAIRED:
+        families.append(Pairs())
+    if rows >= OUTPUTS_A_COMPONENT * width:
+        families += [Additive(components=True), Shifts(components=True)]
+    return [*families, Flexible("kernel")] if rows >= ROWS_OF_ANY_SHAPE else families
+
+
+OUTPUTS_A_COMPONENT, ROWS_OF_ANY_SHAPE = 50, 1_000
+"""Outputs on each input, for each column, without which independent components are noise; and those that a model of no
+particular shape needs."""
