@@ -29,14 +29,19 @@ def test_the_readme_does_what_it_says(tmp_path):
     rubbish = shutil.ignore_patterns("__pycache__", ".dpcheck", ".hypothesis", ".pytest_cache")
     shutil.copytree(EXAMPLE, there, ignore=rubbish)
     transcripts.commands(tmp_path / "bin")
-    # `pip install -e` without the network: hatchling is here, and so are the packages that the project needs.
-    pip = f'"{sys.executable}" -m pip install -q --no-index --no-deps --no-build-isolation --target "{tmp_path}/site" .'
+    # Without the network: hatchling is here, and so are the packages that the project needs.
+    offline = "-q --no-index --no-deps --no-build-isolation"
+    pip = {
+        "pip wheel": f'"{sys.executable}" -m pip wheel {offline} -w wheels "{ROOT}"',
+        "pip install": f'"{sys.executable}" -m pip install {offline} --target "{tmp_path}/site" .',
+    }
     # The copy stands before what was installed, as an editable installation would have it.
     environment = transcripts.environment(tmp_path / "bin", there, tmp_path / "site", ROOT)
     for step in transcript():
-        run = pip if step.command.startswith("pip install") else step.command
+        run = pip.get(" ".join(step.command.split()[:2]), step.command)
         step.check(subprocess.run(run, shell=True, cwd=there, env=environment, capture_output=True, text=True))
     assert (tmp_path / "site" / "my_mechanisms" / "__init__.py").exists()
+    assert [wheel.name.split("-")[0] for wheel in (there / "wheels").iterdir()] == ["dpcheck"]
     assert not list((there / ".dpcheck" / "failures").iterdir())
 
 

@@ -194,7 +194,9 @@ def audit_command(
             result = audit(inside, pair[0], pair[1], claim, **options, **rest)
             watch.finish(result)
     smallest = None
-    if shrunk and result.outcome.value == "refuted":
+    if shrunk and result.outcome.value != "refuted":
+        complain("not shrunk: nothing was refuted")
+    elif shrunk:
         asks = {"halts": halts, "adjacency": rest["adjacency"], "fixed_size": fixed_size, "seed": seed}
         smallest = _shrunk(run, result, workers, trials=trials, **asks)
     told: Callable[[str, AuditResult], None] = functools.partial(
@@ -237,8 +239,11 @@ def _finish(
 ) -> None:
     """Shows the result, writes the script where one is wanted, and ends with the exit code of the result."""
     _show(result, store, as_json, shrunk)
-    if script is not None and result.outcome.value == "refuted":
-        write(script, result)
+    if script is not None:
+        if result.outcome.value == "refuted":
+            write(script, result)
+        else:  # a file of this name may be there, of an audit before
+            complain(f"no script: nothing was refuted that {script} could show")
     if result.outcome.value == "refuted":
         leave(Exit.UNEXPECTED)
     if lacks := result.lacks(must_detect):

@@ -103,7 +103,7 @@ def worded(text: str) -> str:
 
 _GREEK = {
     "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "Delta": "Δ", "epsilon": "ε", "eps": "ε", "zeta": "ζ",
-    "eta": "η", "theta": "θ", "kappa": "κ", "lambda": "λ", "mu": "μ", "nu": "ν", "xi": "ξ", "pi": "π", "rho": "ρ",
+    "eta": "η", "theta": "θ", "kappa": "κ", "lambda": "λ", "lam": "λ", "mu": "μ", "nu": "ν", "xi": "ξ", "pi": "π", "rho": "ρ",
     "sigma": "σ", "tau": "τ", "phi": "φ", "psi": "ψ", "omega": "ω", "ell": "ℓ",
 }  # fmt: skip
 _SIGNS = {**_GREEK, "<=": "≤", ">=": "≥"}
@@ -127,18 +127,36 @@ def hypertext(text: str) -> str:
     )
 
 
+_AFTER = "|".join(
+    f"(?<={before})"
+    for before in (
+        r"(?<![\w:/.@-])[^\W\d_]",  # G_k, c_erm, and no part of a name such as `a_line`
+        r"(?<![\w:/.@-])\d[A-Za-z]",  # 3G_1
+        r"[Α-Ωα-ω\u0300-\u036f]",  # kη_k, 20Δ_1, x̂_T
+        r"[²³][^\W\d_]",  # s²w_1
+        r"[\d²³)]/[A-Za-z]",  # 1/L_f
+        r"[α-ωΑ-Ω²³)][A-Za-z]",  # 2ρG_2
+        r"(?<![A-Za-z])(?:log|sup|min|max)",
+        r"[‖|)\]]",  # the norm ‖x‖_p, the positive part (x)_+
+    )
+)
 SCRIPT = re.compile(
     r"([_^])\{([^{}]+)\}"  # x^{2k}, x_{i,j}
-    r"|(?<=[\w)\]|‖])(\^)\(([^()]+)\)"  # n^(-1/2)
-    r"|(?<=[\w)\]|‖])(\^)([-−]?(?:\d+(?:\.\d+)?|[^\W\d_])|\*)(?!\w)"  # n^2, e^-t, F^*
-    r"|(?:(?<=(?<![\w:/.@-])[^\W\d_])|(?<=\d[Α-Ωα-ω])|(?<=[²³][^\W\d_]))(_)"  # G_k, c_erm, 20Δ_1, s²w_1
-    r"(?:(\d+)(?=[α-ω])|([A-Za-zα-ω0-9]{1,3})(?![A-Za-zα-ω0-9_]))"  # m_1ε is a product
+    r"|(?<=[\w)\]|‖}'>])(\^)\(((?:[^()]|\([^()]*\))+)\)"  # n^(-1/2), n^(1/(k-1))
+    r"|(?<=[\w)\]|‖}'>\u0300-\u036f+])(\^)"
+    r"(?:([-−]?(?:\d+(?:\.\d+)?|[^\W\d_])|\*)(?!\w)"  # n^2, e^-t, F^*
+    r"|([α-ω](?=[A-Za-zΑ-Ω])|[a-z](?=[Α-Ωα-ω])))"  # e^εΦ and 2^pλ are products
+    rf"|(?:{_AFTER}|(?<=_[ijkt][A-Za-z])(?=_[ijkt](?![A-Za-z])))(_)"
+    r"(?:(\d+)(?=[α-ω])|([ijkt])(?=[A-Za-z]_[ijkt](?![A-Za-z]))"  # m_1ε and η_in_i are products
+    r"|([A-Za-zα-ω0-9]{1,3}[\u0300-\u036f]?|[∞*+])(?![A-Za-zα-ω0-9_]))"
 )
+_HAT = re.compile(r"(?<=[A-Za-zα-ω])\^(?=[_)|‖])")
+"""x^ for x̂."""
 
 
 def _set(text: str, escape: Callable[[str], str]) -> str:
     """Escaped words, with what stands above and below the line where it belongs."""
-    text, done, end = worded(text), "", 0
+    text, done, end = _HAT.sub("\u0302", worded(text)), "", 0
     for script in SCRIPT.finditer(text):
         sign, what = (part for part in script.groups() if part)
         tag = "sup" if sign == "^" else "sub"

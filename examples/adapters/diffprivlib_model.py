@@ -1,6 +1,6 @@
 """A mechanism and a model of diffprivlib, with and without the bounds that the model needs.
 
-pip install 'dpcheck[subjects]' && python diffprivlib_model.py
+pip install '../..[subjects]' && python diffprivlib_model.py
 """
 
 import warnings

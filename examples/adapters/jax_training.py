@@ -1,6 +1,6 @@
 """A training loop in JAX, gradients by `vmap(grad)`, as JAX Privacy writes it, with canaries in its gradients.
 
-pip install dpcheck jax && python jax_training.py
+pip install '../..[jax]' && python jax_training.py
 """
 
 import jax

@@ -1,6 +1,6 @@
 """A model trained by Opacus, with canaries in its gradients, and with a line that halves the noise.
 
-pip install 'dpcheck[torch]' && python opacus_training.py
+pip install '../..[torch]' && python opacus_training.py
 """
 
 import warnings

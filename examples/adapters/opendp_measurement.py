@@ -1,6 +1,6 @@
 """A bounded sum of OpenDP against what its own map claims, and against half of that.
 
-pip install 'dpcheck[subjects]' && python opendp_measurement.py
+pip install '../..[subjects]' && python opendp_measurement.py
 """
 
 import numpy as np

@@ -161,7 +161,9 @@ def test_a_script_shows_it_without_dpcheck(here: Path, cli: Cli, arguments: tupl
 
 
 def test_no_script(here: Path, cli: Cli) -> None:
-    cli("audit", "--outputs", "both.npz", "--epsilon", "5", "--script", "show.py")
+    said = cli("audit", "--outputs", "both.npz", "--epsilon", "5", "--script", "show.py").stderr
+    assert "no script: nothing was refuted that show.py could show" in said
+    assert not (here / "show.py").exists()
     run = ("audit", "--outputs", "both.npz", "--epsilon", "0.5", "--script")
     assert "no script: cannot write none/show.py" in cli(*run, "none/show.py", code=1).stderr
     assert not (here / "show.py").exists()

@@ -88,6 +88,13 @@ def test_html_escapes_and_code():
             "deltas => beta_first, `epsilon <= x_1`",
             "deltas =&gt; β_first, <code>epsilon &lt;= x_1</code>",
         ),
+        ("kη_k/2 + x̂_T + 1/L_f", "kη<sub>k</sub>/2 + x̂<sub>T</sub> + 1/L<sub>f</sub>"),
+        ("‖g_k‖_∞² + ‖z‖_+^m", "‖g<sub>k</sub>‖<sub>∞</sub>² + ‖z‖<sub>+</sub><sup>m</sup>"),
+        ("η_in_i, T_iK_im", "η<sub>i</sub>n<sub>i</sub>, T_iK_im"),  # K_im may be one symbol
+        ("⌊log_2 n⌋ and log_θ̄", "⌊log<sub>2</sub> n⌋ and log<sub>θ̄</sub>"),
+        ("lam-strongly, lamp, x^_1, r̂^(2)", "λ-strongly, lamp, x̂<sub>1</sub>, r̂^(2)"),  # no square
+        ("e^εΦ, n^(θ/(θ-1))", "e<sup>ε</sup>Φ, n<sup>θ/(θ−1)</sup>"),
+        ("make_noisy_top_k, n_in_all, lp_spaces/alg_1.py", "make_noisy_top_k, n_in_all, lp_spaces/alg_1.py"),
         ("G_<script>", "G_&lt;script&gt;"),
         ("x^(<b>)", "x<sup>&lt;b&gt;</sup>"),
     ],
