@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import errno
 import json
@@ -63,7 +64,9 @@ class Dpcheck(click.Group):
     def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
         if not standalone_mode:
             return super().main(*args, standalone_mode=False, **extra)  # type: ignore[call-overload]
-        with stoppable() as came, never_silent():
+        # A shell that asks what completes a word hands its terminal over, with the line that is being typed on it.
+        asked = "_DPCHECK_COMPLETE" in os.environ
+        with stoppable() as came, contextlib.nullcontext() if asked else never_silent():
             code = self._code(*args, **extra)
         if came and code == Exit.INTERRUPTED:
             code = 128 + came[0]

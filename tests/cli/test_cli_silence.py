@@ -26,12 +26,17 @@ from dpcheck.cli.common import Dpcheck
 def main():
     pass
 
+def labels(context, parameter, incomplete):
+    time.sleep(5)
+    return ["tsybakov/thm-1"]
+
 @main.command("slow")
-def slow():
+@click.argument("label", required=False, shell_complete=labels)
+def slow(label):
     time.sleep(5)
     click.echo("done")
 
-main()
+main(prog_name="dpcheck")
 """
 
 
@@ -68,13 +73,15 @@ def until(true: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def test_a_command_that_says_nothing_for_two_seconds_is_told_to_be_at_work():
-    """In a real terminal: at no moment of its five seconds were there more than three without a word."""
+def in_a_terminal(*arguments: str, **environment: str) -> list[tuple[float, bytes]]:
+    """What a slow command says in a real terminal, and when."""
     ours, theirs = pty.openpty()
-    environment = {**os.environ, "TERM": "xterm"}
     heard: list[tuple[float, bytes]] = []
     with subprocess.Popen(
-        [sys.executable, "-c", SLOW, "slow"], stdout=theirs, stderr=theirs, env=environment
+        [sys.executable, "-c", SLOW, *arguments],
+        stdout=theirs,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm", **environment},
     ) as process:
         os.close(theirs)
         while True:
@@ -87,12 +94,23 @@ def test_a_command_that_says_nothing_for_two_seconds_is_told_to_be_at_work():
             heard.append((time.monotonic(), text))
     os.close(ours)
     assert process.returncode == 0
+    return heard
+
+
+def test_a_command_that_says_nothing_for_two_seconds_is_told_to_be_at_work():
+    """At no moment of its five seconds were there more than three without a word."""
+    heard = in_a_terminal("slow")
     everything = b"".join(text for _, text in heard)
     assert b"dpcheck slow: at work for 2 s; Ctrl-C stops it" in everything
     gaps = [b - a for (a, _), (b, _) in itertools.pairwise(heard)]
     assert len(gaps) >= 3
     assert max(gaps) < 3.0
     assert everything.endswith(b"\x1b[2Kdone\r\n")
+
+
+def test_nothing_is_said_over_the_line_that_a_shell_completes():
+    asked = {"_DPCHECK_COMPLETE": "bash_complete", "COMP_WORDS": "dpcheck slow tsy", "COMP_CWORD": "2"}
+    assert b"".join(text for _, text in in_a_terminal(**asked)) == b"plain,tsybakov/thm-1\r\n"
 
 
 def test_the_line_is_wiped_out_by_what_comes_and_names_what_is_done(said):
