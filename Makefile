@@ -10,7 +10,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 # Many short processes start here; each would compile all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: audit seconds standard mutate mutate-table mutate-sample test coverage fast slow search nightly fuzz fuzz-guided wheels libraries lint docs bench bench-commands bench-auditor dev clean
+.PHONY: audit seconds standard along mutate mutate-table mutate-sample test coverage fast slow search nightly fuzz fuzz-guided wheels libraries lint docs bench bench-commands bench-auditor dev clean
 
 # `run` verifies every stored certificate as well, each by its check. The report matters most when a verdict is not as expected, so it is written in any case; the exit code is that of `run`.
 # `make audit` changes no committed file; `make standard` renews reports/. What is left out (DEAR seconds by
@@ -28,6 +28,10 @@ seconds: $(VENV)/.audit
 
 standard: $(VENV)/.audit
 	@code=0; $(BIN)/dpcheck run --size standard --workers $(WORKERS) || code=$$?; $(BIN)/dpcheck report && exit $$code
+
+# dpcheck/_kept/, with which the first `dpcheck list` of a clone or a wheel answers at once; the last step before a commit.
+along: $(VENV)/.audit
+	$(BIN)/python -m dpcheck.engine.bringing
 
 # What every check notices, in reports/mutants.jsonl, which `dpcheck report` shows; an interrupted one goes on. All claims,
 # null algorithms and seeded bugs, MUTANTS lines of algorithms, drawn, and by how much each bound may be wrong.

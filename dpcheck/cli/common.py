@@ -18,7 +18,7 @@ import click
 
 from dpcheck.carried import PACKAGE
 from dpcheck.cli.signals import stoppable
-from dpcheck.cli.silence import doing, never_silent
+from dpcheck.cli.silence import doing, never_silent, shows_unicode
 from dpcheck.errors import DpcheckError, Unreadable, WitnessRejected
 from dpcheck.foreign import plain, shortened
 
@@ -414,4 +414,5 @@ def as_plain(value: Any) -> Any:
 
 
 def echo_json(value: Any) -> None:
-    click.echo(json.dumps(as_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+    escaped = not shows_unicode(sys.stdout)
+    click.echo(json.dumps(as_plain(value), indent=2, ensure_ascii=escaped, allow_nan=False))

@@ -148,7 +148,7 @@ def _typeset(regime: str) -> str:
     """`d = n**a, epsilon = n**(-b)` as d = n^a, ε = n^(−b)."""
     import sympy as sp
 
-    from dpcheck.printing import inline
+    from dpcheck.engine.drawn import inline
 
     text = re.sub(r"\b[a-z]\w*(?= = )", lambda name: inline(sp.Symbol(name[0])), regime)
     return re.sub(r"\*\*(\([^()]*\)|\w+)", lambda power: "^" + power[1].replace("-", "−"), text).replace("*", "·")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
+import io
 import os
 import sys
 import threading
@@ -97,6 +99,24 @@ class _Heard:
         return getattr(self._stream, name)
 
 
+class _Plain(_Heard):
+    """The same of a terminal that cannot show all of Unicode, with question marks for the rest."""
+
+    buffer = None
+    """click would send UTF-8 to a terminal that shows ASCII alone, if it found what takes bytes."""
+
+
+def _heard(stream: TextIO, silence: Silence) -> Any:
+    if isinstance(stream, io.TextIOWrapper) and not shows_unicode(stream):
+        stream.reconfigure(errors="replace")
+        return _Plain(stream, silence)
+    return _Heard(stream, silence)
+
+
+def shows_unicode(stream: Any) -> bool:
+    return codecs.lookup(stream.encoding or "utf-8").name.startswith("utf")
+
+
 _watching: list[Silence] = []
 
 
@@ -111,7 +131,7 @@ def never_silent() -> Iterator[None]:
     """Until it ends, a silence is told on stderr."""
     out, err = sys.stdout, sys.stderr
     silence = Silence(err)
-    heard: Any = _Heard(out, silence), _Heard(err, silence)
+    heard = _heard(out, silence), _heard(err, silence)
     sys.stdout, sys.stderr = heard
     _watching.append(silence)
     silence.start()

@@ -17,6 +17,7 @@ from dpcheck.carried import PACKAGE
 from dpcheck.engine import history, judge, memo, verifiers
 from dpcheck.engine.history import Chosen
 from dpcheck.engine.judge import Judged
+from dpcheck.engine.places import carried_along
 from dpcheck.engine.records import Record, Refused, Unread, read
 from dpcheck.engine.shelves import Shelves
 from dpcheck.engine.sources import Snapshot
@@ -147,7 +148,7 @@ def _of_verifying(catalogue: Shelves[Any, Any], label: str) -> tuple[str, ...]:
 def _verifiers() -> str:
     here = Snapshot()
     files = here.of_modules("dpcheck.isolation") | set((PACKAGE / "witnesses").glob("*.py"))
-    return memo.digest(sorted(files.union(*carried.verifiers().values())))
+    return memo.digest(files.union(*carried.verifiers().values()), carried_along().name)
 
 
 def _name(record: Record) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcheck.verdicts import Outcome
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
     from dpcheck.checks import Check
     from dpcheck.claims import Claim
     from dpcheck.derivations import ExecutedDerivation, Formula
+
+DRAWING = (Path(__file__), Path(__file__).with_name("drawn.py"))
+"""Files of the engine on which the text of a card depends."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,7 @@ class Printed:
 
     @classmethod
     def of(cls, expression: Any) -> Printed | None:
-        from dpcheck.printing import inline, pretty
+        from dpcheck.engine.drawn import inline, pretty
 
         if expression is None:
             return None
@@ -83,8 +87,9 @@ class ClaimCard:
 
     @classmethod
     def of(cls, claim: Claim) -> ClaimCard:
+        from dpcheck.engine.drawn import inline
         from dpcheck.engine.sources import digest
-        from dpcheck.printing import inline, subscripted
+        from dpcheck.printing import subscripted
 
         bounds = (claim.order, claim.explicit)
         symbols = set().union(*(subscripted(e, "i").free_symbols for e in bounds if e is not None))
@@ -154,7 +159,8 @@ class FormulaCard:
 
     @classmethod
     def of(cls, formula: Formula) -> FormulaCard:
-        from dpcheck.printing import inline, stated
+        from dpcheck.engine.drawn import inline
+        from dpcheck.printing import stated
 
         left = formula.left if isinstance(formula.left, str) else inline(formula.left)
         line = f"{left} {formula.unicode_sign} {inline(formula.right)}".strip()

@@ -7,8 +7,9 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 from dpcheck.engine import memo
-from dpcheck.engine.cards import TranscriptCard
+from dpcheck.engine.cards import DRAWING, TranscriptCard
 from dpcheck.engine.derived_checks import NAME
+from dpcheck.engine.places import carried_along
 from dpcheck.engine.shelf import Asked
 from dpcheck.engine.sources import Snapshot
 
@@ -61,11 +62,11 @@ def _id(derivation: Derivation) -> str:
 
 
 def _key(id: str, sources: str) -> tuple[str, ...]:
-    return id, sources, _printed(), memo.versions()
+    return id, sources, _printed(), memo.versions(*memo.PRINTING)
 
 
 @functools.cache
 def _printed() -> str:
     """Fingerprint of what draws formulas, which is no part of what a check rests on."""
     here = Snapshot()
-    return memo.digest(sorted(here.of_modules("dpcheck.printing") | here.of_modules("dpcheck.engine.cards")))
+    return memo.digest(here.of_modules("dpcheck.printing").union(DRAWING), carried_along().name)

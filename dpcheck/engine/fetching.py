@@ -137,13 +137,14 @@ class Fetch:
         """Imports the files that hold a row of a statement, or one that speaks of it."""
         asked, kept = f"files with {kind} of {name}", self._catalogue.kept
         known = None if kept is None else kept.get(asked)
-        if known is not None:
-            self._import([file for file in self.files if str(file.path) in known])
+        if kept is not None and known is not None:
+            paths = set(map(kept.places.path, known))
+            self._import([file for file in self.files if str(file.path) in paths])
             return
         files = [file for file in self.files if self.may_hold(file, kind, name)]
         self._import(files)
         if kept is not None and not self._catalogue.errors:
-            kept.put(asked, [str(file.path) for file in files if _holds(file, name)])
+            kept.put(asked, [kept.places.name(file.path) for file in files if _holds(file, name)])
 
     def _import(self, files: Iterable[ContentFile]) -> None:
         new = [file for file in files if file.path not in self._imported]

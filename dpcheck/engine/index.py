@@ -13,11 +13,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcheck.carried import PACKAGE
 from dpcheck.engine import memo
-from dpcheck.engine.cards import CheckCard, ClaimCard, TranscriptCard
-from dpcheck.engine.kept import files, state
+from dpcheck.engine.cards import DRAWING, CheckCard, ClaimCard, TranscriptCard
+from dpcheck.engine.kept import code, state
 from dpcheck.engine.layout import Layout
+from dpcheck.engine.places import Places, carried_along
 from dpcheck.engine.shelves import Quotes, Shelves, made
 from dpcheck.engine.sources import Snapshot
 from dpcheck.errors import CollectionError
@@ -93,8 +93,8 @@ class Index(Shelves[ClaimCard, CheckCard]):
         here = Snapshot()
         files = here.closure(self._places[f"derivation {name}"][0].resolve()) | here.of_modules("dpcheck.derivations")
         stated = {self._places[label][0].resolve() for label in here.labels(files) if label in self._places}
-        files = files.union(*map(here.closure, stated), here.of_modules("dpcheck.printing"))
-        return memo.digest(sorted(files)), memo.versions()
+        files = files.union(*map(here.closure, stated), here.of_modules("dpcheck.printing"), DRAWING)
+        return memo.digest(files, Places.within(self.layout).name), memo.versions(*memo.PRINTING)
 
     @functools.cached_property
     def _lazily(self) -> Catalogue:
@@ -159,49 +159,52 @@ class Index(Shelves[ClaimCard, CheckCard]):
         )
 
     def plain(self) -> dict[str, Any]:
-        """As JSON keeps it; `read` is the way back."""
+        """As JSON keeps it, wherever its root lies; `read` is the way back."""
+        named = Places.within(self.layout).name
         return {
             "claims": [asdict(claim) for claim in self.claims.values()],
             "checks": [check.plain() for check in self.checks.values()],
+            "root": str(self.root) if self.errors else "",  # its errors name files by their paths
             "errors": list(map(str, self.errors)),
-            "folders": list(map(str, self.folders)),
-            "paths": list(map(str, self.paths)),
-            "places": {name: (str(path), line) for name, (path, line) in self._places.items()},
+            "folders": list(map(named, self.folders)),
+            "paths": list(map(named, self.paths)),
+            "places": {name: (named(path), line) for name, (path, line) in self._places.items()},
             "unchecked": self.unchecked,
             "underived": self.underived,
             "papers": self.papers,
             "derived": self._derived,
             "fingerprints": self._fingerprints,
-            "quotes": [{k: [(str(p), n) for p, n in v] for k, v in quotes.items()} for quotes in self._quotes],
-            "helpers": self._helpers,
+            "quotes": [{k: [(named(p), n) for p, n in v] for k, v in quotes.items()} for quotes in self._quotes],
+            "helpers": {named(place): list(map(named, files)) for place, files in self._helpers.items()},
         }
 
     @classmethod
     def read(cls, layout: Layout, plain: Mapping[str, Any]) -> Index:
+        path = Places.within(layout).path
         claims, checks = map(ClaimCard.read, plain["claims"]), map(CheckCard.read, plain["checks"])
-        quotes = ({k: [(Path(p), n) for p, n in v] for k, v in each.items()} for each in plain["quotes"])
+        quotes = ({k: [(Path(path(p)), n) for p, n in v] for k, v in each.items()} for each in plain["quotes"])
         return cls(
             layout=layout,
-            paths=tuple(map(Path, plain["paths"])),
+            paths=tuple(Path(path(each)) for each in plain["paths"]),
             claims={claim.label: claim for claim in claims},
             checks={check.id: check for check in checks},
             errors=[CollectionError(text) for text in plain["errors"]],
-            folders=list(map(Path, plain["folders"])),
-            _places={name: (Path(path), line) for name, (path, line) in plain["places"].items()},
+            folders=[Path(path(each)) for each in plain["folders"]],
+            _places={name: (Path(path(place)), line) for name, (place, line) in plain["places"].items()},
             unchecked=plain["unchecked"],
             underived=plain["underived"],
             papers=plain["papers"],
             _derived=plain["derived"],
             _fingerprints=plain["fingerprints"],
             _quotes=tuple(quotes),
-            _helpers=plain["helpers"],
+            _helpers={path(place): list(map(path, files)) for place, files in plain["helpers"].items()},
         )
 
 
 def whole(layout: Layout, paths: Sequence[str] = ()) -> Index:
     """The index of everything: as it was kept, or of a full load, which validates everything."""
     key = state(layout, paths)
-    kept = memo.read("index", *key)
+    kept = _read(layout, "index", *key)
     if kept is None:
         from dpcheck.engine import catalogue
 
@@ -209,7 +212,13 @@ def whole(layout: Layout, paths: Sequence[str] = ()) -> Index:
         if state(layout, paths) == key:  # nobody edited meanwhile
             memo.write(index.plain(), "index", *key)
         return index
-    return Index.read(layout, kept)
+    return kept
+
+
+def _read(layout: Layout, *question: str) -> Index | None:
+    """What was kept; the errors of another root of the same content name files that are not these."""
+    kept = memo.read(*question)
+    return None if kept is None or kept["root"] not in ("", str(layout.root)) else Index.read(layout, kept)
 
 
 def of_label(layout: Layout, label: str, paths: Sequence[str] = ()) -> Index:
@@ -222,9 +231,9 @@ def of_label(layout: Layout, label: str, paths: Sequence[str] = ()) -> Index:
     """
     key, statement = state(layout, paths), label.partition("@")[0]
     for name in ("index", "page"):
-        kept = memo.read(name, *key, *([statement] if name == "page" else []))
+        kept = _read(layout, name, *key, *([statement] if name == "page" else []))
         if kept is not None:
-            return Index.read(layout, kept)
+            return kept
     from dpcheck.engine.fetching import beside, refuse_unknown
 
     index = Index.of(beside(layout, paths), label)
@@ -238,8 +247,8 @@ def of_label(layout: Layout, label: str, paths: Sequence[str] = ()) -> Index:
 
 def algorithms() -> list[str]:
     """The labels of all algorithms; what does not import has none."""
-    key = memo.digest(list(files(PACKAGE))), memo.versions()
-    kept = memo.read("algorithms", *key)
+    key = memo.digest(code(), carried_along().name)
+    kept = memo.read("algorithms", key)
     if kept is None:
         from dpcheck.engine import shipped
 
@@ -247,5 +256,5 @@ def algorithms() -> list[str]:
         for name in shipped.modules():
             with contextlib.suppress(CollectionError):
                 kept += shipped.classes(name)
-        memo.write(kept, "algorithms", *key)
+        memo.write(kept, "algorithms", key)
     return list(kept)

@@ -33,6 +33,7 @@ _OUTSIDE = ("dpcheck.engine", "dpcheck.cli", "dpcheck.report", "dpcheck.pytest_p
 _MAKERS = frozenset({"claim", "as_read", "Claim", "derivation", "Derivation", "underived", "Underived", "finding"})
 _CHECKS = frozenset({"check", "Check", "scaling", "settings", "unchecked", "Unchecked", "unmeasured"})
 _HEADS = ("check", "scaling", "unchecked", "unmeasured")
+_BUGS = PACKAGE / "_content" / "mutants"
 _BEGUN = re.compile(r"[a-z0-9_]*[a-z][a-z0-9_]*/([a-z]+(-[a-z0-9]+)*)?-?")
 """A text that may grow into a label."""
 
@@ -43,7 +44,7 @@ class Facts:
 
     Attributes:
         digest: of its `meaning`.
-        imports: files that it imports where they exist; relative ones are to be resolved.
+        imports: files that it imports where they exist, as `_reached` reads them: wherever the file itself lies.
         labels: every label in quotes, but those that head a check.
         asks_algorithms, asks_derivations, asks_bugs, asks_audit: whether it looks such up by label.
         compares: whether its checks may bear on any label that it, or a helper, names (`engine.settings`).
@@ -90,20 +91,19 @@ class Snapshot:
         self._content: dict[frozenset[Path], list[Facts]] = {}
         self._labels: dict[frozenset[Path], frozenset[str]] = {}
         self._parts: dict[tuple[frozenset[Path], Path], list[tuple[str, str]]] = {}
-        self._kept: dict[str, Any] = memo.read("facts", *_of_parsing()) or {}
+        self._kept: dict[str, Any] = memo.read("facts", _of_parsing()) or {}
         self._news = False
 
     def facts(self, path: Path) -> Facts:
         """Raises `SyntaxError`, `OSError`, `ValueError` for a file that is no Python."""
         if path not in self._facts:
             content = path.read_bytes()
-            name, hashed = str(path), hashlib.sha256(content).hexdigest()
-            kept = self._kept.get(name)
-            if kept is None or kept[0] != hashed:
-                self._kept.pop(name, None)  # what is read last stands last
-                self._kept[name] = kept = [hashed, _parsed(path, hashed, content.decode("utf-8")).plain()]
+            hashed = hashlib.sha256(content).hexdigest()
+            kept = self._kept.get(hashed)
+            if kept is None:
+                self._kept[hashed] = kept = _parsed(hashed, content.decode("utf-8")).plain()
                 self._news = True
-            self._facts[path] = Facts.of(kept[1])
+            self._facts[path] = Facts.of(kept)
         return self._facts[path]
 
     def closure(self, path: Path) -> frozenset[Path]:
@@ -121,7 +121,7 @@ class Snapshot:
     def imports(self, path: Path) -> list[Path]:
         """The files that one imports. Raises as `facts` does."""
         if path not in self._imports:
-            names = self.facts(path).imports
+            names = (_reached(path, name) for name in self.facts(path).imports)
             self._imports[path] = [file for name in names if (file := self._file(name)) is not None]
         return self._imports[path]
 
@@ -138,7 +138,8 @@ class Snapshot:
     def of_modules(self, name: str) -> frozenset[Path]:
         """A dpcheck module and everything that it imports; nothing where there is no such module."""
         if name not in self._modules:
-            files = [file for each in _modules(name) if (file := self._file(str(each))) is not None]
+            here = (_reached(PACKAGE, each) for each in _modules(name))
+            files = [file for each in here if (file := self._file(each)) is not None]
             self._modules[name] = frozenset().union(*map(self.closure, files))
         return self._modules[name]
 
@@ -168,7 +169,7 @@ class Snapshot:
     def keep(self) -> None:
         """What was parsed needs no parsing in the next process."""
         if self._news:
-            memo.write(dict(list(self._kept.items())[-4096:]), "facts", *_of_parsing())
+            memo.write(dict(list(self._kept.items())[-4096:]), "facts", _of_parsing())
             self._news = False
 
     def _file(self, name: str) -> Path | None:
@@ -187,10 +188,10 @@ class Snapshot:
 
 
 @functools.cache
-def _of_parsing() -> tuple[str, str, str]:
-    """On what `_parsed` depends, besides the file; asked once, while the sources are those that this process runs."""
+def _of_parsing() -> str:
+    """On what `_parsed` depends, besides the text; asked once, while the sources are those that this process runs."""
     here = Path(__file__)
-    return memo.versions(), memo.digest([here, here.with_name("meaning.py"), Path(dpcheck.__file__)]), str(PACKAGE)
+    return memo.digest([here, here.with_name("meaning.py"), Path(dpcheck.__file__)], lambda path: path.name)
 
 
 def fingerprint(
@@ -263,11 +264,13 @@ def _name(file: Path, folder: Path) -> str:
     """A name of the file that does not depend on where the root is."""
     if is_code(file):
         return file.relative_to(PACKAGE.parent).as_posix()
+    if file.is_relative_to(_BUGS):  # a wheel carries seeded bugs elsewhere than the checkout, whose names they keep
+        file = _BUGS.parent / "tests" / "mutants" / file.relative_to(_BUGS)
     return Path(os.path.relpath(file, folder)).as_posix()
 
 
 @functools.lru_cache(maxsize=1024)
-def _parsed(path: Path, hashed: str, text: str) -> Facts:
+def _parsed(hashed: str, text: str) -> Facts:
     tree = ast.parse(text)
     executed = list(_executed(tree))
     headed = {id(node.args[0]) for node in executed if _heads_check(node)}
@@ -276,7 +279,7 @@ def _parsed(path: Path, hashed: str, text: str) -> Facts:
     asked = {node.attr for node in executed if isinstance(node, ast.Attribute)}
     asked |= {node.name for node in executed if isinstance(node, ast.alias)}
     code = hashlib.sha256(meaning(tree).encode("utf-8", "surrogatepass")).hexdigest()
-    imports = tuple(sorted({str(file) for file in _imports(path, executed)}))
+    imports = tuple(sorted(set(_imports(executed))))
     derived = bool(asked & {"derived", "derivation"})
     asks = bool(asked & {"algorithm", "algorithms", "settings"}), derived, "seeded_bugs" in asked, "audit" in asked
     compares = "settings" in asked
@@ -385,7 +388,7 @@ def _executed(tree: ast.AST) -> Iterator[ast.AST]:
             queue.extend(children(node))
 
 
-def _imports(path: Path, nodes: list[ast.AST]) -> Iterator[Path]:
+def _imports(nodes: list[ast.AST]) -> Iterator[str]:
     front = set()  # the names under which the front door itself is known
     for node in nodes:
         if isinstance(node, ast.Import):
@@ -394,7 +397,7 @@ def _imports(path: Path, nodes: list[ast.AST]) -> Iterator[Path]:
                 if alias.name == "dpcheck" or (alias.asname is None and alias.name.startswith("dpcheck.")):
                     front.add(alias.asname or "dpcheck")
         elif isinstance(node, ast.ImportFrom) and node.level:
-            yield from _relative(path, node)
+            yield from _relative(node)
         elif isinstance(node, ast.ImportFrom) and node.module == "dpcheck":
             for alias in node.names:
                 yield from _front(alias.name)
@@ -407,28 +410,34 @@ def _imports(path: Path, nodes: list[ast.AST]) -> Iterator[Path]:
             yield from _front(node.attr)
 
 
-def _front(name: str) -> Iterator[Path]:
+def _front(name: str) -> Iterator[str]:
     """Where the module behind a name of the front door (`dp.audit`) may stand, or the submodule of that name."""
     yield from _modules(dpcheck._HOME_OF.get(name) or dpcheck._MODULES.get(name) or f"dpcheck.{name}")
 
 
-def _modules(name: str) -> Iterator[Path]:
+def _modules(name: str) -> Iterator[str]:
     """Where a dpcheck module and the packages around it may stand; nothing for other modules."""
     parts = name.split(".")
     if parts[0] != "dpcheck" or name.startswith(_OUTSIDE):
         return
     for depth in range(2, len(parts) + 1):
-        base = PACKAGE.joinpath(*parts[1:depth])
-        yield from (base.with_suffix(".py"), base / "__init__.py")
+        yield from _either("/".join(["", *parts[1:depth]]))
 
 
-def _relative(path: Path, node: ast.ImportFrom) -> Iterator[Path]:
+def _relative(node: ast.ImportFrom) -> Iterator[str]:
     """Where `from ._shared import x` and `from . import _shared` may lead."""
-    base = path.parent
-    for _ in range(node.level - 1):
-        base = base.parent
-    inside = base.joinpath(*node.module.split(".")) if node.module else base
-    for target in (inside, *(inside / alias.name for alias in node.names)):
-        for file in (target.with_suffix(".py"), target / "__init__.py"):
-            if file != path:
-                yield file
+    inside = "/".join(["." * node.level, *(node.module.split(".") if node.module else [])])
+    for target in (inside, *(f"{inside}/{alias.name}" for alias in node.names)):
+        yield from _either(target)
+
+
+def _either(module: str) -> tuple[str, str]:
+    """The file of a module, or of the package of that name."""
+    return f"{module}.py", f"{module}/__init__.py"
+
+
+def _reached(path: Path, name: str) -> str:
+    """Where one of the `Facts.imports` of a file leads: "/solvers/erm.py" of dpcheck, "../_shared.py" one folder up."""
+    dots, _, rest = name.partition("/")
+    base = path.parents[min(len(dots), len(path.parents)) - 1] if dots else PACKAGE
+    return os.path.join(base, *rest.split("/"))

@@ -96,7 +96,7 @@ def _chord(polygon: Polygon, height: float) -> float:
 
 def axis_labels(axes: Sequence[tuple[object, object]]) -> tuple[str, str]:
     """`[(d, n**a), (epsilon, n**-b)]` -> ("a in d = n^a", "b in ε = n^-b"): the axes are exponents."""
-    from dpcheck.printing import inline
+    from dpcheck.engine.drawn import inline
 
     first, second = (f"{_exponent(value)} in {inline(name)} = {inline(value)}" for name, value in axes)
     return first, second
