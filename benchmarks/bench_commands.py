@@ -36,7 +36,7 @@ COMMANDS: dict[str, Sequence[str]] = {
     "dpcheck list": (*DPCHECK, "list"),
     "dpcheck list --paper lp_spaces": (*DPCHECK, "list", "--paper", "lp_spaces"),
     "dpcheck plan lp_spaces/alg-3": (*DPCHECK, "plan", "lp_spaces/alg-3", *SIZES),
-    "dpcheck plan tsybakov/alg-3": (*DPCHECK, "plan", "tsybakov/alg-3", *SIZES),
+    "dpcheck plan l1_geometry/alg-3": (*DPCHECK, "plan", "l1_geometry/alg-3", *SIZES),
     "dpcheck run lp_spaces/thm-7, to its first check": (sys.executable, "-c", RUN, "run", "lp_spaces/thm-7"),
     "pytest --collect-only": (sys.executable, "-m", "pytest", "--collect-only", "-p", "no:cacheprovider"),
 }

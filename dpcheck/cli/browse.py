@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import textwrap
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -220,14 +220,24 @@ def _of_no_statement(label: str, root: str | None, also: tuple[str, ...]) -> Non
     typed = "".join(f" --also {shlex.quote(path)}" for path in also)
     if "/" not in label and label in index_of(root, also).papers:
         raise InvalidInput(f"{label} is a paper: `dpcheck list --paper {label}{typed}` shows its statements")
-    from dpcheck.engine import algorithms
-
-    lazily(root, also)
-    if label in algorithms.algorithms():
+    if label in _algorithms(root, also):
         raise InvalidInput(
             f"{label} is an algorithm, of which nothing is stated: `dpcheck plan {label} --n 1000 --epsilon 1{typed}` "
             "shows its schedule"
         )
+
+
+def _algorithms(root: str | None, also: tuple[str, ...]) -> Collection[str]:
+    """The labels of all algorithms; where there may be some of one's own, all are imported for that."""
+    from dpcheck.engine import index, layout
+
+    here = layout.find(root)
+    if not (also or here.papers or here.installed):
+        return index.algorithms()
+    from dpcheck.engine import algorithms
+
+    lazily(root, also)
+    return algorithms.algorithms()
 
 
 def _rerun(catalogue: Index, claim: ClaimCard) -> str:

@@ -14,6 +14,7 @@ from dpcheck.cli.common import (
     Exit,
     also_option,
     catalogue_of,
+    collect_as_ever,
     complain,
     complain_of,
     count,
@@ -130,6 +131,7 @@ def run_command(
         runner = CheckRunner(
             catalogue, checks, opened, size=size, seed=seed, backend=computing, shard=part, listener=listener
         )
+        collect_as_ever()
         try:
             result = runner.run()
         except KeyboardInterrupt:

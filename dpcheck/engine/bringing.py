@@ -27,7 +27,6 @@ def asked() -> dict[tuple[str, ...], Any]:
     here = layout.find(root)
     with memo.taken() as entries:
         known = index.whole(here)
-        index.algorithms()
         refused: list[Refused] = []
         records = [record for path in here.records if path.is_file() for record in history.read_jsonl(path, refused)]
         admitted(records, known, refused, anew=True)
@@ -51,6 +50,8 @@ def _answers(here: layout.Layout, known: index.Index) -> None:
     found = fetching.lazily(here, kept=Kept(here))
     for label in dict.fromkeys(claim.statement_label for claim in known.claims.values()):
         found.conform(found.select([label]))
+    for name in (*index.algorithms(), *known.papers):
+        found.naming([name])
     found.fingerprints()
     found.keep()
 
