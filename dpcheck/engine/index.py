@@ -17,7 +17,7 @@ from dpcheck.engine import memo
 from dpcheck.engine.cards import DRAWING, CheckCard, ClaimCard, TranscriptCard
 from dpcheck.engine.kept import code, state
 from dpcheck.engine.layout import Layout
-from dpcheck.engine.places import Places, carried_along
+from dpcheck.engine.places import FileNames, carried_along
 from dpcheck.engine.shelves import Quotes, Shelves, made
 from dpcheck.engine.sources import Snapshot
 from dpcheck.errors import CollectionError
@@ -94,7 +94,7 @@ class Index(Shelves[ClaimCard, CheckCard]):
         files = here.closure(self._places[f"derivation {name}"][0].resolve()) | here.of_modules("dpcheck.derivations")
         stated = {self._places[label][0].resolve() for label in here.labels(files) if label in self._places}
         files = files.union(*map(here.closure, stated), here.of_modules("dpcheck.printing"), DRAWING)
-        return memo.digest(files, Places.within(self.layout).name), memo.versions(*memo.PRINTING)
+        return memo.digest(files, FileNames.within(self.layout).name), memo.versions(*memo.PRINTING)
 
     @functools.cached_property
     def _lazily(self) -> Catalogue:
@@ -160,7 +160,7 @@ class Index(Shelves[ClaimCard, CheckCard]):
 
     def plain(self) -> dict[str, Any]:
         """As JSON keeps it, wherever its root lies; `read` is the way back."""
-        named = Places.within(self.layout).name
+        named = FileNames.within(self.layout).name
         return {
             "claims": [asdict(claim) for claim in self.claims.values()],
             "checks": [check.plain() for check in self.checks.values()],
@@ -180,7 +180,7 @@ class Index(Shelves[ClaimCard, CheckCard]):
 
     @classmethod
     def read(cls, layout: Layout, plain: Mapping[str, Any]) -> Index:
-        path = Places.within(layout).path
+        path = FileNames.within(layout).path
         claims, checks = map(ClaimCard.read, plain["claims"]), map(CheckCard.read, plain["checks"])
         quotes = ({k: [(Path(path(p)), n) for p, n in v] for k, v in each.items()} for each in plain["quotes"])
         return cls(

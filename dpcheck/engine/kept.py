@@ -11,7 +11,7 @@ from typing import Any
 from dpcheck.carried import PACKAGE
 from dpcheck.engine import memo
 from dpcheck.engine.layout import Layout
-from dpcheck.engine.places import Places
+from dpcheck.engine.places import FileNames
 
 
 class Kept:
@@ -27,7 +27,7 @@ class Kept:
     def __init__(self, layout: Layout, paths: Sequence[str] = ()) -> None:
         self._layout, self._paths = layout, paths
         self._news = False
-        self.places = Places.within(layout)
+        self.places = FileNames.within(layout)
 
     @functools.cached_property
     def _state(self) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ def state(layout: Layout, paths: Sequence[str] = ()) -> tuple[str, ...]:
 
     What shows answers, and tests of seeded bugs, are no part of it.
     """
-    here, named = Places.within(layout), content(layout, paths)
+    here, named = FileNames.within(layout), content(layout, paths)
     laid = [[here.name(folder) for folder in each] for each in (layout.content, layout.mutants, layout.papers)]
     laid += [[key, here.name(folder)] for key, folder in layout.installed]
     typed = repr(list(paths))
@@ -70,25 +70,17 @@ def state(layout: Layout, paths: Sequence[str] = ()) -> tuple[str, ...]:
 
 def content(layout: Layout, paths: Sequence[str] = ()) -> list[Path]:
     """The files on which such answers depend."""
-    folders = dict.fromkeys([*layout.content, *layout.mutants, *(Path(p).resolve() for p in paths), PACKAGE])
+    folders = dict.fromkeys([*layout.content, *layout.mutants, *(Path(p).resolve() for p in paths)])
     folders |= dict.fromkeys([*layout.papers, *(place for _, place in layout.installed)])
-    named = [file for folder in folders for file in files(folder) if not _bears_nothing(file, layout)]
-    return [*named, *layout.certificates.glob("certificates/*/*.json")]
+    named = [file for folder in folders for file in files(folder)]
+    named = [file for file in named if not (file.parent in layout.mutants and file.name.startswith("test_"))]
+    return [*named, *code(), *layout.certificates.glob("certificates/*/*.json")]
 
 
 def code() -> list[Path]:
-    """The files of the package on which answers may depend, without the content that it carries."""
-    return [file for file in files(PACKAGE) if not str(file).startswith((*_SHOWING, _CARRIED))]
-
-
-_SHOWING = tuple(str(PACKAGE / name) + os.sep for name in ("cli", "report"))
-_CARRIED = str(PACKAGE / "_content") + os.sep
-
-
-def _bears_nothing(file: Path, layout: Layout) -> bool:
-    """Whether no answer depends on a file: the command line, pages, and tests that stand beside seeded bugs."""
-    of_pytest = file.parent in layout.mutants and file.name.startswith("test_")
-    return of_pytest or str(file).startswith(_SHOWING)
+    """The files of the package that do more than show answers, without the content that a wheel carries."""
+    apart = tuple(str(PACKAGE / name) + os.sep for name in ("cli", "report", "_content"))
+    return [file for file in files(PACKAGE) if not str(file).startswith(apart)]
 
 
 def files(folder: Path) -> Iterator[Path]:

@@ -14,7 +14,7 @@ from dpcheck.engine.layout import Layout
 
 
 @dataclass(frozen=True)
-class Places:
+class FileNames:
     """Names for the files below some folders, and paths for those names; any other file is named by its path.
 
     Attributes:
@@ -24,14 +24,14 @@ class Places:
     folders: tuple[tuple[str, str], ...]
 
     @classmethod
-    def of(cls, root: Path, mutants: Sequence[Path] = ()) -> Places:
+    def of(cls, root: Path, mutants: Sequence[Path] = ()) -> FileNames:
         """Those of a root, of its folders of seeded bugs, which a wheel has elsewhere, and of the package."""
         folders = {str(PACKAGE): "package:", str(root): "root:"}
         folders |= {str(folder): f"mutants {number}:" for number, folder in enumerate(mutants)}
         return cls(tuple(sorted(folders.items(), key=lambda pair: -len(pair[0]))))
 
     @classmethod
-    def within(cls, layout: Layout) -> Places:
+    def within(cls, layout: Layout) -> FileNames:
         return cls.of(layout.root, layout.mutants)
 
     def name(self, path: Path | str) -> str:
@@ -50,6 +50,6 @@ class Places:
 
 
 @functools.cache
-def carried_along() -> Places:
+def carried_along() -> FileNames:
     """Of the content that dpcheck brings along."""
-    return Places.of(carried.folder() or PACKAGE)
+    return FileNames.of(carried.folder() or PACKAGE)

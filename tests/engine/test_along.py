@@ -14,7 +14,7 @@ from edits import edit
 from dpcheck.carried import PACKAGE
 from dpcheck.cli import main
 from dpcheck.engine import index, kept, layout, memo, sources
-from dpcheck.engine.places import Places
+from dpcheck.engine.places import FileNames
 
 Make = Callable[..., Path]
 NAMES = ("facts", "index", "verified", "transcript", "kept", "algorithms")
@@ -121,7 +121,7 @@ def test_errors_are_those_of_the_root_that_is_asked(project: Make, tmp_path: Pat
 
 def test_names_of_files_lead_back(tmp_path: Path) -> None:
     bugs = tmp_path / "tests" / "mutants"
-    here = Places.of(tmp_path, [bugs])
+    here = FileNames.of(tmp_path, [bugs])
     for path, name in {
         tmp_path / "bounds" / "toy.py": "root:bounds/toy.py",
         bugs / "catalogue" / "a.py": "mutants 0:catalogue/a.py",
