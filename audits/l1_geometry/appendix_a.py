@@ -118,12 +118,13 @@ def stability_by_algebra(context: Context) -> Verdict:
     both = sum((u - v) * sp.log(sp.simplify(u / v)) for u, v in zip(x, y, strict=True))
     square = (2 * (x[0] - x[1])) ** 2
     tanh = sp.tanh(a).rewrite(sp.exp)
-    stated = claim("l1_geometry/lem-a2").explicit.subs({BY_NAME["eta"]: a, BY_NAME["L"]: 1, BY_NAME["R"]: 1})
+    eta, L, R = (BY_NAME[name] for name in ("eta", "L", "R"))
+    over = 4 * a * sp.tanh(a) / claim("l1_geometry/lem-a2").explicit
     return proved(
         {
             "divergence": sp.simplify(both - 4 * a * tanh),
             "distance": sp.simplify(square - 4 * tanh**2),
-            "the bound for small a": sp.limit(4 * a * sp.tanh(a) / stated, a, 0) - 1,
+            "the bound for small eta": sp.limit(sp.simplify(over.subs(a, eta * L * R)), eta, 0) - 1,
         }
     )
 

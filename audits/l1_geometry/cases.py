@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
@@ -44,7 +44,7 @@ from dpcheck.laws import Gaussian, NoisyMin
 from dpcheck.privacy import ApproxDP, Guarantee, PureDP
 from dpcheck.running import Fixed, Fresh, Run
 from dpcheck.symbols import BY_NAME
-from dpcheck.verdicts import Verdict
+from dpcheck.verdicts import Outcome, Verdict
 from dpcheck.workloads.base import BaseWorkload
 from dpcheck.workloads.crosspolytope import EqualRecords, L1Location, SignLasso, SignLinear
 from dpcheck.workloads.sign_atoms import CountedLasso, CountedLinear
@@ -451,6 +451,11 @@ def risk_on_the_lasso(context: Context, algorithm: TreeFrankWolfe, n: int, serie
     half = algorithm.sensitivity == "printed" and algorithm.noise == "pure"
     planned = printed_noise(algorithm, told, n) if half else replace(algorithm, sensitivity="safe")
     return with_budget(without_bars(verdict), planned, told, n)
+
+
+def also_elsewhere(told: Verdict, others: Iterable[Verdict]) -> Verdict:
+    """A refutation, told if those at other points are refutations too; else the first that is none."""
+    return next((one for one in others if one.outcome != Outcome.REFUTED), told)
 
 
 def ends_of_the_window(stated: Claim) -> dict[str, sp.Expr]:

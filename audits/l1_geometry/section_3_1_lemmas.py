@@ -24,6 +24,8 @@ from dpcheck.privacy import ApproxDP
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, combine, differs
 
+from .cases import also_elsewhere
+
 
 @check("l1_geometry/lem-3-1", kind="accuracy", expect="consistent")
 def average_of_entropic_descent(context: Context) -> Verdict:
@@ -69,7 +71,7 @@ def a_constant_of_the_moments_accountant(context: Context, *, n: int, T: int, ep
 
 
 def reflected_walk(m: float, R: float, T: int, cells: int, split: bool = False) -> float:
-    """A lower bound on the excess of the reflected walk of Lemma 3.2: states are rounded down to a grid.
+    """A lower bound on the excess of the reflected walk of Lemma 3.2 at lambda = 1: states are rounded down to a grid.
 
     With `split` their mass goes to both neighbours so that its mean is kept: an estimate, exact to second order.
     """
@@ -101,7 +103,9 @@ WALKS: dict[str, tuple[float, float, int, int]] = {
 
 @check("l1_geometry/lem-3-2", kind="accuracy", expect="refuted")
 def printed_constant_on_a_reflected_walk(context: Context) -> Verdict:
-    """The weighted average on a half-line exceeds L^2/(lambda (T + 1)): 1.17 to 1.69 times, for T = 300 to 10^4."""
+    """The weighted average on a half-line exceeds L^2/(lambda (T + 1)): 1.17 to 1.69 times, for T = 300 to 10^4; and at
+    lambda = 1/4 and 4 as at 1.
+    """
     numbers, points = {}, []
     for name in context.scale(list(WALKS)[:2], list(WALKS)):
         m, R, T, cells = WALKS[name]
@@ -117,9 +121,17 @@ def printed_constant_on_a_reflected_walk(context: Context) -> Verdict:
     top = max(points, key=lambda point: point.value)
     if top.value <= 1:
         return differs(f"no walk exceeds the bound: {top.value:.3g} of it at T = {top.x:g}")
+    told: dict[str, Any] = {"by": claim("l1_geometry/lem-3-2"), "m": "1/5"}
     verdict = refuted_by(
-        "l1_geometry/lem-3-2", "lem_3_2", numbers=numbers, points=points, m="1/5", R="1/5", T=300, grid=1500
+        "l1_geometry/lem-3-2", "lem_3_2", numbers=numbers, points=points, R="1/5", T=300, grid=1500, **told
     )
+    stretched = (("4/5", "1/4"), ("1/20", 4))  # the same walk for another modulus
+    others = [
+        refuted_by("l1_geometry/lem-3-2", "lem_3_2", R=R, lam=lam, T=200, grid=400, **told) for R, lam in stretched
+    ]
+    verdict = also_elsewhere(verdict, others)
+    if verdict.outcome != "refuted":
+        return verdict
     reason = f"{verdict.reason}; {top.value:.3g} times the bound at T = {top.x:g}"
     return replace(verdict, axes=("T", "excess over the printed bound"), reason=reason, severity=top.value)
 
@@ -185,14 +197,19 @@ def gaussian_maximum(d: int) -> float:
     )
 
 
+DEVIATIONS = (0.25, 1.0, 8.0)
+"""At which a maximum is compared with its bound: at 1 alone no power of sigma shows."""
+
+
 @check("l1_geometry/fact-gauss-max", kind="accuracy")
 def gaussian_maximum_from_three_coordinates_on(context: Context) -> Verdict:
-    """E max zeta_j^2 <= 2 sigma^2 log d by quadrature, for d = 3 to 10^6; from d = 29 on for every d, because it is at
-    most t + the integral over u >= t of d P(g^2 > u) <= d e^(-u/2) sqrt(2/(pi t)), at t = 2 log d - 2.
+    """E max zeta_j^2 <= 2 sigma^2 log d by quadrature, for d = 3 to 10^6 and small and large sigma; from d = 29 on for
+    every d, because at sigma = 1 it is at most t + the integral over u >= t of d P(g^2 > u) <= d e^(-u/2) sqrt(2/(pi
+    t)), at t = 2 log d - 2.
     """
     sizes = [*range(3, context.scale(30, 100)), *(10**k for k in range(2, 7))]
-    left = [gaussian_maximum(d) for d in sizes]
-    right = [float(claim("l1_geometry/fact-gauss-max").evaluate(d=d, sigma=1.0)) for d in sizes]
+    left = [s**2 * most for most in map(gaussian_maximum, sizes) for s in DEVIATIONS]
+    right = [float(claim("l1_geometry/fact-gauss-max").evaluate(d=d, sigma=s)) for d in sizes for s in DEVIATIONS]
     u, d, t = sp.symbols("u d t", positive=True)
     tail = sp.integrate(d * sp.exp(-u / 2) * sp.sqrt(2 / (sp.pi * t)), (u, t, sp.oo))
     room = claim("l1_geometry/fact-gauss-max").explicit.subs({BY_NAME["sigma"]: 1, BY_NAME["d"]: sp.exp(t / 2 + 1)}) - t
@@ -225,15 +242,17 @@ def noise_that_steps_are_told(context: Context) -> Verdict:
 
 @check("l1_geometry/fact-gauss-max@literal", kind="accuracy", grid={"d": (1, 2)}, expect="refuted")
 def gaussian_maximum_in_few_coordinates(context: Context, *, d: int) -> Verdict:
-    """At d = 1 and d = 2 the bound with natural logarithms fails."""
-    stated = float(claim("l1_geometry/fact-gauss-max@literal").evaluate(d=d, sigma=1.0))
-    return refuted_by("l1_geometry/fact-gauss-max@literal", "fact_gauss_max", stated=stated, d=d)
+    """At d = 1 and d = 2 the bound with natural logarithms fails, whatever sigma is."""
+    stated = claim(context.label)
+    others = [refuted_by(context.label, "fact_gauss_max", by=stated, d=2, sigma=s) for s in ("1/4", 8)]
+    return also_elsewhere(refuted_by(context.label, "fact_gauss_max", by=stated, d=d), others)
 
 
 @check("l1_geometry/fact-gauss-max@corrected", kind="accuracy")
 def gaussian_maximum_by_its_tail(context: Context) -> Verdict:
-    """Integrating min(1, d e^(-u/2)) gives 2 (1 + log d)."""
-    u, d = sp.symbols("u", positive=True), sp.symbols("d", positive=True)
-    beyond = sp.integrate(d * sp.exp(-u / 2), (u, 2 * sp.log(d), sp.oo))
-    stated = claim("l1_geometry/fact-gauss-max@corrected").explicit.subs({BY_NAME["sigma"]: 1, BY_NAME["d"]: d})
-    return proved({"2 log d + tail": 2 * sp.log(d) + sp.simplify(beyond) - stated})
+    """Integrating min(1, d e^(-u/(2 sigma^2))) gives 2 sigma^2 (1 + log d)."""
+    u, d, s = sp.symbols("u d s", positive=True)
+    most = 2 * s**2 * sp.log(d)  # where the tail is 1
+    beyond = sp.integrate(d * sp.exp(-u / (2 * s**2)), (u, most, sp.oo))
+    stated = claim("l1_geometry/fact-gauss-max@corrected").explicit.subs({BY_NAME["sigma"]: s, BY_NAME["d"]: d})
+    return proved({"2 sigma^2 log d + tail": most + sp.simplify(beyond) - stated})

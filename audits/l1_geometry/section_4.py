@@ -272,9 +272,11 @@ def promises_begin_where_the_theorems_do(context: Context) -> Verdict:
     """Beside the end of the window of beta below which Theorem 7 says nothing, whose logarithms have the base of T, and
     beside the largest epsilon of its repair, plans are promised on the one side alone; Theorem 6 promises on both.
     """
-    n, m, low = BY_NAME["n"], BY_NAME["m"], ends_of_the_window(claim("l1_geometry/thm-9@literal"))["low"]
-    low = low.subs({sp.log(n): sp.log(n, 2), sp.log(m): sp.log(m, 2)})
-    (most,) = (a.rhs for a in claim("l1_geometry/thm-7@private").assumptions if a.lhs == BY_NAME["epsilon"])
+    n, m, low = BY_NAME["n"], BY_NAME["m"], ends_of_the_window(claim("l1_geometry/thm-9@literal")).get("low")
+    ends = [a.rhs for a in claim("l1_geometry/thm-7@private").assumptions if a.lhs == BY_NAME["epsilon"]]
+    if low is None or len(ends) != 1:
+        return differs(f"beta begins at {low}, and epsilon is at most {ends}: one end each is to be stated")
+    low, most = low.subs({sp.log(n): sp.log(n, 2), sp.log(m): sp.log(m, 2)}), ends[0]
     told, c, wrong = problem(LASSO), LASSO.constants, list[str]()
     near = ((1 - 1e-6, False), (1 + 1e-6, True))
     for size, epsilon in itertools.product((2**12, 10**5, 10**8), (0.05, 0.9)):

@@ -16,6 +16,8 @@ from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.settings import drawn
 from dpcheck.harness import risk, runtime
+from dpcheck.harness.outside import excluded, must_exclude
+from dpcheck.harness.plans import planned
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
@@ -35,6 +37,7 @@ from .cases import (
     WRONG_TREES,
     LinearSquare,
     Selections,
+    also_elsewhere,
     ends_of_the_window,
     leaves,
     printed_noise,
@@ -188,11 +191,15 @@ as_for_theorem_6 = unmeasured(
 
 @check("l1_geometry/thm-6@literal", kind="privacy", expect="refuted")
 def its_own_parameters_under_a_fixed_allocation(context: Context) -> Verdict:
-    """n = 65536: b = 256, T = 4, one record fixed in S_{1,1}: exact log-ratio 1.777 at epsilon = 1."""
+    """n = 65536: b = 256, T = 4, one record fixed in S_{1,1}: exact log-ratio 1.777 at epsilon = 1; and above epsilon
+    at 1/2 and 1/8 too.
+    """
     work = LinearSquare()
     row = TreeFrankWolfe().schedule(problem(work, PureDP(1.0)), 65536).phases
     numbers = {"T of the schedule": len(row), "b of the schedule": row[0].b}
-    return refuted_by("l1_geometry/thm-6@literal", "thm_6_fixed", numbers=numbers, n=65536, tilt="1/10")
+    at: dict[str, Any] = {"by": claim(context.label), "n": 65536, "tilt": "1/10"}
+    others = [refuted_by(context.label, "thm_6_fixed", epsilon=e, **at) for e in ("1/2", "1/8")]
+    return also_elsewhere(refuted_by(context.label, "thm_6_fixed", numbers=numbers, **at), others)
 
 
 @check("l1_geometry/thm-6@corrected", kind="privacy", grid={"epsilon": (0.1, 1.0)})
@@ -281,6 +288,17 @@ def risk_of_the_second_branch(context: Context, *, n: int, epsilon: float) -> Ve
             )
         )  # fmt: skip
     return without_bars(combine(verdicts))
+
+
+@check("l1_geometry/thm-6@derived", kind="risk")
+def two_records_are_too_few(context: Context) -> Verdict:
+    """At n = 2 a root of 2n/3 records has less than one a leaf: there is no plan, as there is at n = 3."""
+    # unbound: the hypothesis on n, whatever the bound is
+    told, stated = problem(LASSO, PureDP(1.0)), claim(context.label)
+    two, three = (planned(TreeFrankWolfe(), told, n) for n in (2, 3))
+    if not three or (outside := excluded(stated, {"n": 3, "epsilon": 1})):
+        return differs(f"at n = 3 there is {'a' if three else 'no'} plan, and {outside} is assumed")
+    return must_exclude([stated], {"n": 2}, "there is no plan", shown=not two)
 
 
 def _second_branch(n: int, epsilon: float) -> float:

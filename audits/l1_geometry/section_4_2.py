@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from dpcheck.accounting import account, advanced_composition, shuffle_epsilon, shuffle_limit
+from dpcheck.accounting import account, shuffle_epsilon
 from dpcheck.algorithms.l1_geometry import TreeFrankWolfe
 from dpcheck.algorithms.l1_geometry.frank_wolfe import record_count, shuffled_allocation
 from dpcheck.checks import Context, by_size, check
@@ -19,7 +19,8 @@ from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import bound_of
 from dpcheck.harness import accuracy, runtime, shuffling
 from dpcheck.harness.budget import calibrated, judge_account
-from dpcheck.harness.plans import answered, wrongly_answered
+from dpcheck.harness.outside import excluded, must_exclude
+from dpcheck.harness.plans import answered, planned, wrongly_answered
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.scaling import Instance, scaling, unmeasured
@@ -48,6 +49,7 @@ from .cases import (
     tree_case,
     walk,
 )
+from .chain import MOST, chain, smallest_size
 
 
 @check("l1_geometry/thm-7", kind="risk", grid={"T": (1, 2, 3), "b": by_size([256], [256, 16384])}, expect=EITHER)
@@ -250,37 +252,24 @@ def risk_without_shuffling(context: Context, *, T: int) -> Verdict:
     return risk_on_the_lasso(context, algorithm, n, f"T = {T}", ApproxDP(1.0, 1e-6))
 
 
-def hidden_constant(n: int, delta: float, T: int, epsilon: float) -> float:
-    """epsilon of Lemma 4.4's chain over epsilon, with the true sensitivities: Lemma 2.2 a subtree, then shuffling."""
-    worst = 0.0
-    log_nd = math.log(n / delta)
-    for t, j in [(depth, node) for depth in range(1, T + 1) for node in range(depth + 1)]:
-        leaf = (2 if j == 0 else 4) * 2 ** (j - T / 2) * epsilon / log_nd
-        count, p = 2 ** (t - j), max(1, 2 ** (j - 1))
-        local = min(count * leaf, advanced_composition(leaf, 0.0, count, delta / n)[0])
-        worst = max(worst, shuffle_epsilon(local, p, delta) if local <= shuffle_limit(p, delta) else local)
-    return worst / epsilon
-
-
-def smallest_size(T: int) -> float:
-    """The least n, to 1 %, with 2^T <= n/log2(n)^2."""
-    n = 2.0**T
-    while n / math.log2(n) ** 2 < 2**T:
-        n *= 1.01
-    return n
-
-
-MOST = 32.0
-"""Times epsilon: a chain that costs more at some T would be news, as would one that keeps growing."""
+def _over_the_stated(T: int, epsilon: float) -> float:
+    """What the chain costs over what Lemma 4.4 states, without its constant, at the least n that admits T."""
+    n = smallest_size(T)
+    at = {"n": n, "b": n / math.log2(n) ** 2, "T": T, "delta": n**-1.5, "epsilon": epsilon}
+    return chain(n, n**-1.5, T, epsilon) / float(claim("l1_geometry/lem-4-4").evaluate(**at))
 
 
 @check("l1_geometry/lem-4-4", kind="privacy")
 def hidden_constant_of_the_chain(context: Context) -> Verdict:
     """At the least n that admits T, delta = n^(-3/2) and epsilon = 2^(-T/2), the chain with the right sensitivities
-    costs at most 26.1 times epsilon up to T = 60, and less and less from T = 24 on.
+    costs at most 26.1 times epsilon up to T = 60, and less and less from T = 24 on; at far smaller epsilon it costs as
+    much less as is stated.
     """
     depths = (2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 24, 28, 32, 40, 50, 60)
-    by_name = {T: hidden_constant(n, n**-1.5, T, 2 ** (-T / 2)) for T in depths for n in [smallest_size(T)]}
+    by_name = {T: _over_the_stated(T, 2 ** (-T / 2)) for T in depths}
+    falls = [_over_the_stated(24, 2.0**-k) for k in (20, 30)]
+    if not 0.5 < falls[0] / falls[1] < 2:
+        return differs(f"the chain costs {falls} times the stated order at epsilon = 2^-20 and 2^-30", "certificate")
     points = [Point(x=float(T), value=c, series="epsilon over the stated one") for T, c in by_name.items()]
     numbers = {f"T = {T}": c for T, c in by_name.items()}
     last = [by_name[T] for T in depths if T >= 24]
@@ -291,6 +280,33 @@ def hidden_constant_of_the_chain(context: Context) -> Verdict:
         return refuted(f"{said}: no bounded constant is in sight", "certificate", severity=worst, **fields)
     seen = f"a constant above {MOST:g}, or one that still grows, at one of these T"
     return consistent(f"{said}; a list of T proves no O(epsilon)", "certificate", notices=seen, **fields)
+
+
+@check("l1_geometry/lem-4-4", kind="accuracy")
+def where_the_chain_ends(context: Context) -> Verdict:
+    """Trees with less than a record a leaf and deltas above 1/n have no plan, and at epsilon = 1 a deep chain costs far
+    more than epsilon; none of these is among what is assumed, and what lies just inside is.
+    """
+    # unbound: the hypotheses, whatever the order is
+    T, b, stated = 3, 16, claim(context.label)
+    n, tree = record_count(b, T), partial(TreeFrankWolfe, T=T, noise="approximate")
+    inside = {"T": T, "b": b, "delta": 1 / n, "epsilon": 0.1}
+
+    def refused(privacy: ApproxDP, batch: int) -> bool:
+        return not planned(tree(batch=batch), problem(LASSO, privacy), n)
+
+    if (outside := excluded(stated, {**inside, "n": n})) or refused(ApproxDP(0.1, 1 / n), b):
+        return differs(f"at {inside} there is a plan, and {outside or 'not'} is assumed")
+    size = smallest_size(24)
+    cost = chain(size, size**-1.5, 24, 1.0)
+    deep = {"T": 24, "b": 2**24, "delta": size**-1.5, "n": size, "epsilon": 1}
+    few, likely = {**inside, "n": n, "b": 4}, {**inside, "n": n, "delta": 1.1 / n}
+    parts = [
+        must_exclude([stated], few, "there is no plan", shown=refused(ApproxDP(0.1, 1 / n), 4)),
+        must_exclude([stated], likely, "there is no plan", shown=refused(ApproxDP(0.1, 1.1 / n), b)),
+        must_exclude([stated], deep, f"the chain costs {cost:.4g} times epsilon", shown=cost > MOST),
+    ]
+    return combine(parts)
 
 
 @check("l1_geometry/lem-4-4", kind="sensitivity", grid={"b": (40, 400, 4000)}, also=("l1_geometry/lem-4-4@derived",))

@@ -22,14 +22,10 @@ __all__ = [
     "lem_3_2_function",
     "lem_4_1_fixed",
     "lem_4_1_random",
-    "lem_6_1_range",
-    "prop_1_samples",
     "thm_4_gradients",
     "thm_6_fixed",
     "thm_8_rate",
     "thm_9_rate",
-    "thm_10_range",
-    "thm_11_range",
     "thm_12_step",
 ]
 
@@ -46,16 +42,16 @@ def _root(value: Fraction) -> mpf:
 # Section 3 ----------------------------------------------------------------------------------------------------------
 
 
-def lem_3_2(m: Rational, R: Rational, T: int, grid: int) -> Violation:
-    """l1_geometry/lem-3-2 on the half-line: f = x^2/2 + m x on [0, R], h = x^2/2, gradients f' +- 1, x_1 = 0.
+def lem_3_2(m: Rational, R: Rational, T: int, grid: int, lam: Rational = 1) -> Violation:
+    """l1_geometry/lem-3-2 on the half-line: f = lam x^2/2 + m x on [0, R], h = x^2/2, gradients f' +- 1, x_1 = 0.
 
     Lower bound on the excess: the recursion is monotone in x, so every state may be rounded down to a grid; halved
     probabilities are integers rounded down, what is lost counting as x = 0. E f(avg) >= f(E avg) by Jensen.
     """
-    slope, width = exact("m", m), exact("R", R)
+    slope, width, modulus = exact("m", m), exact("R", R), exact("lam", lam)
     steps, cells = count("T", T), count("grid", grid, 2)
-    # x = i width/cells. One step: i -> floor(((k-1) i - 2 (m +- 1) cells/width)/(k+1)), clipped to [0, cells].
-    moves = [2 * (slope + sign) * cells / width for sign in (1, -1)]
+    # x = i width/cells. One step: i -> floor(((k-1) i - 2 (m +- 1) cells/(lam width))/(k+1)), clipped to [0, cells].
+    moves = [2 * (slope + sign) * cells / (modulus * width) for sign in (1, -1)]
     mass = [0] * (cells + 1)
     mass[0] = SCALE
     average, low, high = Fraction(0), 0, 0
@@ -75,8 +71,9 @@ def lem_3_2(m: Rational, R: Rational, T: int, grid: int) -> Violation:
                 new_low, new_high = min(new_low, j), max(new_high, j)
         mass, low, high = after, new_low, new_high
     point = average * width / cells
-    value = point**2 / 2 + slope * point
-    claimed = ((width + slope) ** 2 + 1) / (steps + 1)
+    value = modulus * point**2 / 2 + slope * point
+    squared = (modulus * width + slope) ** 2 + 1
+    claimed = squared / (modulus * (steps + 1))
     with workdps(DIGITS):
         return Violation(
             claimed=real(claimed),
@@ -84,9 +81,12 @@ def lem_3_2(m: Rational, R: Rational, T: int, grid: int) -> Violation:
             statement="E f(average weighted by k) - f* <= L^2/(lambda (T + 1))",
             violated=value > claimed,
             label="l1_geometry/lem-3-2",
-            # E g^2 = (x + m)^2 + 1 is convex: largest at an end of [0, R].
-            at={"T": steps, "g_2": max((x + slope) ** 2 for x in (0, width)) + 1, "L": _root((width + slope) ** 2 + 1)},
-        )
+            # E g^2 = (lam x + m)^2 + 1 is convex: largest at an end of [0, R].
+            at={
+                "T": steps, "lambda": modulus, "L": _root(squared),
+                "g_2": max((modulus * x + slope) ** 2 for x in (0, width)) + 1,
+            },
+        )  # fmt: skip
 
 
 def lem_3_2_function(L: Rational, lam: Rational, points: list[list[list[Rational]]]) -> Violation:
@@ -130,19 +130,19 @@ def _product(left: Iterable[Fraction], right: Iterable[Fraction]) -> Fraction:
     return sum((a * b for a, b in zip(left, right, strict=True)), Fraction(0))
 
 
-def fact_gauss_max(d: int) -> Violation:
-    """l1_geometry/fact-gauss-max@literal: E max zeta_j^2 against 2 sigma^2 log d (natural), sigma = 1."""
-    size = count("d", d)
+def fact_gauss_max(d: int, sigma: Rational = 1) -> Violation:
+    """l1_geometry/fact-gauss-max@literal: E max zeta_j^2 against 2 sigma^2 log d (natural)."""
+    size, squared = count("d", d), exact("sigma", sigma) ** 2
     with workdps(DIGITS):
-        value = quad(lambda u: 1 - (1 - mp.erfc(mp.sqrt(u / 2))) ** size, [0, 1, 4, 16, 64, 256])
-        claimed = 2 * mp.log(size)
+        value = quad(lambda u: 1 - (1 - mp.erfc(mp.sqrt(u / 2))) ** size, [0, 1, 4, 16, 64, 256]) * real(squared)
+        claimed = 2 * real(squared) * mp.log(size)
         return Violation(
             claimed=claimed,
             found=value,
             statement="E max zeta_j^2 <= 2 sigma^2 log d",
             violated=bool(value > claimed),
             label="l1_geometry/fact-gauss-max@literal",
-            at={"d": size},
+            at={"d": size, "sigma": exact("sigma", sigma)},
         )
 
 
@@ -293,13 +293,14 @@ def lem_4_1_random(b: int, epsilon: Rational) -> Violation:
         )
 
 
-def thm_6_fixed(n: int, tilt: Rational) -> Violation:
-    """l1_geometry/thm-6@literal: its own parameters with L = beta = epsilon = 1, D = 2, d = 2, record fixed in S_{1,1}.
+def thm_6_fixed(n: int, tilt: Rational, epsilon: Rational = 1) -> Violation:
+    """l1_geometry/thm-6@literal: its own parameters, record fixed in S_{1,1}; L = 1, beta = 1/epsilon, D = 2, d = 2.
 
-    Base-2 logarithms, m = 4; n must make b = n/log(n)^2 and T = log(b)/2 whole numbers. The event is x_K = (1 - w, w),
-    w the weight of the second leaf; it is decoded uniquely, which is checked.
+    The losses are 1-smooth, and so beta-smooth. Base-2 logarithms, m = 4; n must make b = n/log(n)^2 and T = log(b)/2
+    whole numbers. The event is x_K = (1 - w, w), w the weight of the second leaf; it is decoded uniquely, which is
+    checked.
     """
-    size, slope = count("n", n, 4), exact("tilt", tilt, most=1)
+    size, slope, budget = count("n", n, 4), exact("tilt", tilt, most=1), exact("epsilon", epsilon, most=1)
     log_n = size.bit_length() - 1
     if size != 2**log_n or size % log_n**2:
         raise ValueError(f"n must be a power of two and a multiple of log2(n)^2, got {n}")
@@ -318,14 +319,14 @@ def thm_6_fixed(n: int, tilt: Rational) -> Violation:
     if not (weights[0] == second / 2 and min(weights[2:]) > second):
         raise ValueError("the second leaf is not decoded uniquely from the output")
     with workdps(DIGITS):
-        value = _second_leaf(b, mpf(8) / b, slope)
+        value = _second_leaf(b, 8 / (b * real(budget)), slope)
         return Violation(
-            claimed=mpf(1),
+            claimed=real(budget),
             found=value,
-            statement="the log-ratio of the output (1 - w, w) is at most epsilon = 1",
-            violated=bool(value > 1),
+            statement=f"the log-ratio of the output (1 - w, w) is at most epsilon = {budget}",
+            violated=bool(value > real(budget)),
             label="l1_geometry/thm-6@literal",
-            at={"n": size, "b": b, "T": T, "m": 4, "d": 2, "epsilon": 1, "L": 1, "H": 1, "D": 2},
+            at={"n": size, "b": b, "T": T, "m": 4, "d": 2, "epsilon": budget, "L": 1, "H": 1 / budget, "D": 2},
         )
 
 
@@ -384,83 +385,6 @@ def thm_9_rate(n: int, epsilon: Rational, delta: Rational, constant: Rational) -
             violated=bool(value > claimed),
             label="l1_geometry/thm-9@literal",
             at={"n": size, "d": 2, "m": 4, "epsilon": budget, "delta": leak, **of},
-        )
-
-
-# Section 6 ----------------------------------------------------------------------------------------------------------
-
-
-def _rate(n: int, d: int, epsilon: Rational, constant: Rational) -> mpf:
-    budget = real(exact("epsilon", epsilon, most=1))
-    return real(exact("constant", constant)) * mp.sqrt(d) / (n * budget * mp.log(d))
-
-
-def lem_6_1_range(n: int, d: int, epsilon: Rational, constant: Rational, D: Rational = 1) -> Violation:
-    """l1_geometry/lem-6-1@literal: random signs err by (1/2) sum |mean of z_j| <= D/2 on every data set."""
-    radius = exact("D", D)
-    with workdps(DIGITS):
-        claimed = real(radius) * _rate(count("n", n), count("d", d, 2), epsilon, constant)
-        reached = real(radius) / 2
-        return Violation(
-            claimed=claimed,
-            found=reached,
-            statement="every algorithm errs by at least constant D sqrt(d)/(n epsilon log d) on some data set",
-            violated=bool(claimed > reached),
-            label="l1_geometry/lem-6-1@literal",
-            at={"n": n, "d": d, "epsilon": Fraction(epsilon), "D": radius},
-        )
-
-
-def thm_10_range(n: int, d: int, epsilon: Rational, constant: Rational, L: Rational = 1, D: Rational = 1) -> Violation:
-    """l1_geometry/thm-10@literal: x = 0 has excess L sum |mean of z_j| <= L D on every data set."""
-    slope, radius = exact("L", L), exact("D", D)
-    with workdps(DIGITS):
-        most = real(slope * radius)
-        claimed = most * _rate(count("n", n), count("d", d, 2), epsilon, constant)
-        return Violation(
-            claimed=claimed,
-            found=most,
-            statement="every algorithm has excess at least constant L D sqrt(d)/(n epsilon log d) on some data set",
-            violated=bool(claimed > most),
-            label="l1_geometry/thm-10@literal",
-            at={"n": n, "d": d, "epsilon": Fraction(epsilon), "L": slope, "D": radius},
-        )
-
-
-def thm_11_range(n: int, d: int, epsilon: Rational, constant: Rational, L: Rational = 1, D: Rational = 1) -> Violation:
-    """l1_geometry/thm-11@literal: no excess exceeds L times the diameter 2 D, whatever beta <= L/D."""
-    slope, radius = exact("L", L), exact("D", D)
-    size, dimension, budget = count("n", n), count("d", d), exact("epsilon", epsilon, most=1)
-    factor = exact("constant", constant)
-    with workdps(DIGITS):
-        product = size * real(budget)
-        scale = real(slope * radius)
-        claimed = real(factor) * scale * min(product ** (-mpf(2) / 3), mp.sqrt(dimension) / product)
-        return Violation(
-            claimed=claimed,
-            found=2 * scale,
-            statement="some excess is at least constant L D min((n epsilon)^(-2/3), sqrt(d)/(n epsilon))",
-            violated=bool(claimed > 2 * scale),
-            label="l1_geometry/thm-11@literal",
-            at={"n": size, "d": dimension, "epsilon": budget, "L": slope, "D": radius, "H": slope / radius},
-        )
-
-
-def prop_1_samples(d: int, alpha: Rational, epsilon: Rational, constant: Rational) -> Violation:
-    """l1_geometry/prop-1@literal: from alpha = 1/2 on one record is enough, by random signs (0-DP, error <= 1/2)."""
-    dimension, accuracy = count("d", d, 2), exact("alpha", alpha, most=1)
-    budget, factor = exact("epsilon", epsilon, most=1), exact("constant", constant)
-    if accuracy < Fraction(1, 2):
-        raise ValueError(f"random signs reach errors from 1/2 on, got alpha = {alpha}")
-    with workdps(DIGITS):
-        claimed = real(factor) * mp.sqrt(dimension) / (real(accuracy * budget) * mp.log(dimension))
-        return Violation(
-            claimed=claimed,
-            found=mpf(1),
-            statement="the sample complexity is at least constant sqrt(d)/(alpha epsilon log d)",
-            violated=bool(claimed > 1),
-            label="l1_geometry/prop-1@literal",
-            at={"d": dimension, "alpha": accuracy, "epsilon": budget},
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sympy as sp
 
+from dpcheck.derivations import Proof, derivation
 from dpcheck.symbols import L, R, eta, n
 
 from ._paper import claim
@@ -32,6 +33,29 @@ lem_a1 = claim(
     assumptions=(sp.Le(eta, 1),),
     about=("l1_geometry/proc-eg-step",),
 )
+
+
+@derivation("l1_geometry/lem-a1")
+def growth_of_two_small_coordinates(proof: Proof) -> None:
+    """A step multiplies two small coordinates of three by e^η, and divides all by their sum, which stays near 1."""
+    N, size, rest = sp.symbols("N size rest", positive=True)
+    grown = sp.exp(size) - 1
+    large, *small = 1 - 3 / N, 1 / N, 2 / N  # and the same with the small ones in the other order
+    total = proof.equal(
+        "c, the sum of the coordinates after e^η", lambda: large + sp.exp(size) * sum(small), 1 + 3 * grown / N
+    )
+    after = [sp.exp(size) * each / total for each in small]
+    near, far = (2 * (pair[1] - pair[0]) for pair in (small, after))
+    ratio = proof.equal("the distances' ratio", lambda: far / near, sp.exp(size) / total)
+    proof.argues("the divergences have the same: the small coordinates keep their ratio")
+    at_n = proof.equal(
+        "at N = 100(e^η − 1)/η", lambda: ratio.subs(N, 100 * grown / size), sp.exp(size) / (1 + 3 * size / 100)
+    )
+    proof.argues("e^η is convex", "e^η", ">=", 1 + size)
+    proof.assumes("l1_geometry/lem-a1", eta, 1)
+    stated, least = 1 + eta / 4, at_n.subs(sp.exp(size), 1 + size).subs(size, eta)
+    proof.at_most("for η ≤ 1", stated, least, {eta: 1 / (1 + rest)})
+    proof.concludes("l1_geometry/lem-a1", stated)
 
 
 lem_a2 = claim(

@@ -367,30 +367,27 @@ def localised_mirror_descent(proof: Proof) -> None:
         sp.Sum(sp.Integer(6400) * sp.Rational(1, 16) ** j, (j, 1, sp.oo)),
         sp.Rational(6400, 15),
     )
-    proof.equal(
+    batches = proof.at_most("rounded up", batches, sp.Integer(427))
+    stability = proof.equal(
         "with 4Ση_i = 4η/15, as η_i = η/16^i",
         batches + 4 * sp.Sum(sp.Rational(1, 16) ** j, (j, 1, sp.oo)),
-        sp.Rational(6404, 15),
+        427 + sp.Rational(4, 15),
     )
-    proof.equal(
+    share = proof.equal(
         "Σ 32·200·2^j 2^{−3j}, the share of d/ε in b_i²",
         sp.Sum(6400 * sp.Rational(1, 4) ** j, (j, 1, sp.oo)),
         sp.Rational(6400, 3),
     )
+    share = proof.at_most("rounded up", share, sp.Integer(2134))
     proof.equal("Σ 32·160000·4^j 2^{−3j}, the noise", sp.Sum(5120000 * HALF**j, (j, 1, sp.oo)), 5120000)
     phases = {
         "start": 32 * D**2 * LOG2_D / (eta * n),
-        "stability and batches": L**2 * eta * sp.Rational(6404, 15),
-        "batches and noise": LOG2_D
-        * L**2
-        * eta
-        * d
-        / (n * epsilon)
-        * (sp.Rational(6400, 3) + 5120000 * sp.log(d) * LOG / epsilon),
+        "stability and batches": L**2 * eta * stability,
+        "batches and noise": LOG2_D * L**2 * eta * d / (n * epsilon) * (share + 5120000 * sp.log(d) * LOG / epsilon),
         "last phase": 2 * L * sp.sqrt(A_k),
     }
     bound = proof.master("excess risk", phases)
-    proof.concludes("l1_geometry/thm-4", bound, where={sp.log(d): t, d: sp.exp(t)}, looser=True)
+    proof.concludes("l1_geometry/thm-4", bound, where={sp.log(d): t, d: sp.exp(t)})
     terms = {
         "start": D**2 * log_d / (eta * n),
         "stability": L**2 * eta,
