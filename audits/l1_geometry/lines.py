@@ -14,12 +14,13 @@ from dpcheck.algorithms.l1_geometry import LocalizedMirrorDescent
 from dpcheck.checks import Context
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.settings import FOLLOWING, NUMBERED
-from dpcheck.engine.statements import bound_of
+from dpcheck.engine.statements import bound_of, unassumed
 from dpcheck.errors import Infeasible
 from dpcheck.harness import risk, runtime
 from dpcheck.harness.budget import with_budget
 from dpcheck.harness.lines import Lines, Told
 from dpcheck.harness.plans import answered, run_of, wrong_promises, wrong_sizes, wrongly_answered
+from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import agree
 from dpcheck.interfaces import Algorithm, Array, Problem
@@ -28,7 +29,7 @@ from dpcheck.running import Fixed
 from dpcheck.verdicts import Verdict, combine, differs, holds, refuted, undecided
 from dpcheck.workloads.crosspolytope import SignLasso
 
-from .cases import APPROX, least_private, linear, problem, without_bars
+from .cases import APPROX, least_private, linear, planned_gradients, problem, without_bars
 
 
 def slope(u: Array, p: float, scale: float) -> Array:
@@ -123,6 +124,28 @@ def counted_phases(context: Context, algorithm: Any, n: int, label: str) -> Verd
     if float(counts.gradients.max()) != counts.claimed:
         return differs(f"{counts.gradients.max()} counted, the schedule says {counts.claimed}", "counted")
     return runtime.verdict(counts.gradients, float(claim(label).evaluate(n=n, d=4, epsilon=1.0)), x=float(n))
+
+
+SAME = 1.1
+"""Whole batches and steps move what is planned by less; half a power of anything stated, by more."""
+
+
+def grows_as_planned(label: str) -> Verdict:
+    """Whether a stated count of Algorithm 6, an order, is log n times what is planned with batches of sqrt(d)/eps_i, up
+    to one constant where records are many, and one where the budget is small.
+    """
+    many = [(2**24, 16, 1.0), (2**40, 16, 1.0), (2**40, 2**10, 1.0), (2**40, 16, 0.25)]
+    scarce = [(2**30, 2**6, 2.0**-14), (2**34, 2**6, 2.0**-16), (2**34, 2**10, 2.0**-14), (2**32, 2**8, 2.0**-15)]
+    verdicts = []
+    for side, cells in {"many records": many, "a small budget": scarce}.items():
+        shares = []
+        for n, d, epsilon in cells:
+            stated = float(unassumed(label, n=float(n), d=d, epsilon=epsilon))
+            shares.append(planned_gradients("gradients", 2.0, d, epsilon, n) * math.log(n) / stated)
+        apart = max(shares) / min(shares)
+        said = f"{min(shares):.4g} to {max(shares):.4g} of {label}, with {side}, at {len(cells)} sizes"
+        verdicts.append(judged(apart, "<=", SAME, said, "exact", severity=apart, otherwise=differs))
+    return combine(verdicts)
 
 
 def regret(context: Context, algorithm: LocalizedMirrorDescent, n: int, trials: int) -> Verdict:
