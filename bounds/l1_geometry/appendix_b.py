@@ -177,10 +177,10 @@ alg_6_eta = alg_6.as_read(
 alg_6_corrected_batch = alg_6.as_read(
     "l1_geometry/alg-6@corrected-batch",
     "Algorithm 6, batch for the stated rate",
-    "b_i = max(√((p−1)n_i), √(d/ε_i)), rounded up, and no more than the records of the phase.",
+    "b_i = max(√((p−1)n_i), √(d/ε_i)), rounded up. A phase that runs has more records.",
     origin="ours",
     quantity="batch of phase i",
-    explicit=sp.Min(n_at[index], sp.ceiling(sp.sqrt(sp.Max((p - 1) * n, 4**index * d / epsilon) / 2**index))),
+    explicit=sp.ceiling(sp.sqrt(sp.Max((p - 1) * n, 4**index * d / epsilon) / 2**index)),
     about=("l1_geometry/alg-6",),
 )
 alg_6_corrected_phases = alg_6.as_read(

@@ -54,7 +54,7 @@ j = sp.Symbol("j", integer=True, positive=True)
 def running(batch: sp.Expr) -> sp.Expr:
     """How many of the first l + 1 phases make at least two steps: l, where the phase after the last one would not."""
     records = alg_2_records.explicit
-    twice = sp.Ge(records**2, 2 * batch.subs(n_at[index], records) ** 2)
+    twice = sp.Ge(records**2, 2 * batch**2)
     return sp.Sum(sp.Piecewise((1, twice), (0, True)).subs(index, j), (j, 1, last + 1))
 
 
@@ -88,18 +88,18 @@ alg_2_eta = alg_2.as_read(
 alg_2_batch = alg_2.as_read(
     "l1_geometry/alg-2@batch",
     "Algorithm 2, line 4: batch",
-    "b_i = max(√(n_i/log d), √(d/ε_i)), rounded up, and no more than the records of the phase.",
+    "b_i = max(√(n_i/log d), √(d/ε_i)), rounded up. A phase that runs has more records.",
     quantity="batch of phase i",
-    explicit=sp.Min(n_at[index], sp.ceiling(sp.sqrt(sp.Max(n / LOG2_D, 4**index * d / epsilon) / 2**index))),
+    explicit=sp.ceiling(sp.sqrt(sp.Max(n / LOG2_D, 4**index * d / epsilon) / 2**index)),
     about=("l1_geometry/alg-2", "l1_geometry/alg-6"),
 )
 alg_2_corrected_batch = alg_2.as_read(
     "l1_geometry/alg-2@corrected-batch",
     "Algorithm 2, batch for the stated gradients",
-    "b_i = max(√(n_i/log d), √d/ε_i), rounded up, and no more than the records of the phase.",
+    "b_i = max(√(n_i/log d), √d/ε_i), rounded up. A phase that runs has more records.",
     origin="ours",
     quantity="batch of phase i",
-    explicit=sp.Min(n_at[index], sp.ceiling(sp.Max(sp.sqrt(n / LOG2_D / 2**index), 2**index * sp.sqrt(d) / epsilon))),
+    explicit=sp.ceiling(sp.Max(sp.sqrt(n / LOG2_D / 2**index), 2**index * sp.sqrt(d) / epsilon)),
     about=("l1_geometry/alg-2",),
 )
 alg_2_phases = alg_2.as_read(

@@ -69,7 +69,10 @@ thm_7_whole = thm_7.as_read(
 
 @derivation("l1_geometry/thm-7@whole")
 def depth_put_in(proof: Proof) -> None:
-    """The bound of every T, at the printed one."""
+    """The bound of every T, at the printed one, where it speaks of it."""
+    proof.assumes("l1_geometry/thm-7@whole", 2**T, b)
+    proof.assumes("l1_geometry/thm-7@whole", delta, 1 / n)
+    proof.assumes("l1_geometry/thm-7@whole", 5, m)
     bound = ESTIMATE + sp.Rational(6, 5) * H * D**2 / 2**T + LAMBDA_7 * H_M
     reached = proof.uses("l1_geometry/thm-7", bound).subs(T, -2 * sp.log(SPENT_7, 2) / 3)
     curvature = H * D**2 * SPENT_7 ** sp.Rational(2, 3)
