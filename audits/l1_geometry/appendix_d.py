@@ -226,8 +226,8 @@ def constants_of_the_lasso_family(context: Context) -> Verdict:
 def samples_for_one_over_d(context: Context) -> Verdict:
     """Lemma D.3 inverted: excess n^(-2/3) = 1/d at n = d^(3/2), where d = n^(2/3) just fits."""
     d, n, L, D = (BY_NAME[x] for x in ("d", "n", "L", "D"))
-    solved = sp.solve(claim("l1_geometry/lem-d3").order / (L * D) - 1 / d, n)
-    return proved({"n": solved[0] - claim("l1_geometry/lem-d6").order})
+    excess = claim("l1_geometry/lem-d3").order / (L * D)
+    return proved({"excess": excess.subs(n, claim("l1_geometry/lem-d6").order) - 1 / d})
 
 
 @check("l1_geometry/proc-pad-and-copy", kind="lower-bound")
@@ -284,7 +284,8 @@ def _proved_over_stated(label: str, plan: Padding, alpha: float, epsilon: float,
     """(k/alpha) n_0, the records without which k copies would solve the small problem with fewer than n_0, over the
     transfer of a lemma; alpha_0 is 1.
     """
-    stated = claim(label).evaluate(alpha=alpha, epsilon=epsilon, alpha_0=1.0, epsilon_0=epsilon_0, n_0=1.0)
+    at = {"alpha": alpha, "epsilon": epsilon, "alpha_0": 1.0, "epsilon_0": epsilon_0, "n_0": 1.0}
+    stated = claim(label).at(at)
     return plan.copies / alpha / float(stated)
 
 

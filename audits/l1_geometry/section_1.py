@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import scipy
+import sympy as sp
 
 from dpcheck.algorithms.l1_geometry import LocalizedMirrorDescent
 from dpcheck.algorithms.l1_geometry.regret import ESTIMATE
@@ -48,7 +49,7 @@ def rate_of_the_phases(context: Context) -> Verdict:
     """
     stated, bound = claim("l1_geometry/thm-1"), claim("l1_geometry/thm-4").explicit
     step = claim("l1_geometry/alg-2@eta").explicit * 2 ** (4 * index)
-    (last_phase,) = (symbol for symbol in bound.free_symbols if symbol.name == "A_k")
+    last_phase = sp.Symbol("A_k", positive=True)
     total = bound.subs({last_phase: 0, BY_NAME["eta"]: step})
     slopes = {}
     for a, b in ((1.0, 0.0), (1.0, 0.5), (1.5, 1.0), (2.0, 0.25), (3.0, 0.0), (4.0, 2.0)):

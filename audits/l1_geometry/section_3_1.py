@@ -225,7 +225,7 @@ def gradients_are_n_squared_over_b(context: Context, *, n: int, b: int) -> Verdi
 @check("l1_geometry/alg-1", kind="accuracy", grid={"d": (2, 4), "weight": (0.0, 3.0)})
 def dual_iterates_in_closed_form(context: Context, *, d: int, weight: float) -> Verdict:
     """Linear losses, far constraint: of the released g_i, grad h(x_{k+1}) = -eta sum g_i, or, on f + lambda h,
-    -2/(lambda k(k+1)) sum i g_i; and the output is the plain, or the k-weighted, average of the iterates.
+    -eta/(k(k+1)) sum i g_i, eta = 2/lambda; and the output is the plain, or the k-weighted, average of the iterates.
     """
     work = linear(d, R=1e6)
     algorithm = NoisyMirrorDescent(batch=5, weight=weight, distance=1.0)
@@ -238,7 +238,8 @@ def dual_iterates_in_closed_form(context: Context, *, d: int, weight: float) -> 
     mirror = PowerMap(row.p, row.scale)
     noisy = np.stack([entry.output for entry in run.transcript.entries])[:-1]
     k = np.arange(1, row.T)[:, None, None]
-    steps = np.cumsum(k * noisy, axis=0) * 2 / (weight * k * (k + 1)) if weight else row.eta * np.cumsum(noisy, axis=0)
+    first = float(claim("l1_geometry/alg-1@weighted-eta").evaluate(lambda_=weight)) if weight else row.eta
+    steps = first * (np.cumsum(k * noisy, axis=0) / (k * (k + 1)) if weight else np.cumsum(noisy, axis=0))
     shares = np.arange(1, row.T + 1.0) if weight else np.ones(row.T)
     average = np.einsum("k,ktd->td", shares / shares.sum(), points)
     return combine(

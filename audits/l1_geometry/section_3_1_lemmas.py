@@ -22,7 +22,7 @@ from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.symbolic import agree, proved, where_proved
 from dpcheck.privacy import ApproxDP
 from dpcheck.symbols import BY_NAME
-from dpcheck.verdicts import Point, Verdict, combine, differs
+from dpcheck.verdicts import Point, Verdict, combine, differs, holds
 
 from .cases import also_elsewhere
 
@@ -41,12 +41,42 @@ def average_of_entropic_descent(context: Context) -> Verdict:
     for k in range(1, T + 1):
         total += x
         left.append((z * total / k).sum(axis=1) - best)
-        right.append(stated.evaluate(D_h=math.log(5), T=k, eta=eta[:, 0], L=np.abs(z).max(axis=1)))
+        right.append(stated.at({"D_h": math.log(5), "T": k, "eta": eta[:, 0], "L": np.abs(z).max(axis=1)}))
         x = Entropy().step(x, z, eta)
     return accuracy.never_violated(
         np.concatenate(left), np.concatenate(right) + 1e-9, statement="f(average) - f* <= D_h/(T eta) + eta L^2/2",
         failure_probability=context.failure_probability,
     )  # fmt: skip
+
+
+def _sampled(multiplier: float, b: int, n: int, T: int) -> Any:
+    """T Gaussian steps on batches of b among n."""
+    from dpcheck.interfaces import Read, Release, Sampling, Schedule
+    from dpcheck.laws import Gaussian
+
+    read = Read(start=0, stop=n, sensitivity=1.0, sampling=Sampling("with-replacement", b))
+    release = Release(name="gradient", law=Gaussian(multiplier), reads=(read,), count=T)
+    return Schedule(phases=(), releases=(release,), gradients=0, floats_per_trial=1, claimed=None)
+
+
+@check("l1_geometry/fact-moments-accountant", kind="privacy")
+def multipliers_between_which_the_least_one_lies(context: Context) -> Verdict:
+    """Of 10^4 steps the accountant certifies a noise multiplier of 2.2 times the order, and none of 0.9 times, at
+    batches, sizes, budgets and deltas a hundred times and more apart: the order is what is needed.
+    """
+    stated, T, wrong = claim(context.label), 10**4, []
+    cells = [(10, 1000, 0.1, 1e-5), (10, 1000, 0.1, 1e-20), (160, 1000, 0.1, 1e-20), (40, 4000, 0.02, 1e-12)]
+    for b, n, epsilon, delta in cells:
+        order = float(stated.at({"b": b, "n": n, "T": T, "delta": delta, "epsilon": epsilon}))
+        for share, enough in ((0.9, False), (2.2, True)):
+            spent = account(_sampled(share * order, b, n, T), n).epsilon(delta)
+            if (spent <= epsilon) != enough:
+                wrong.append(
+                    f"{share} times the order, b = {b}, n = {n}, costs {spent:.4g} where {epsilon:g} is asked for"
+                )
+    if wrong:
+        return differs(f"{len(wrong)} of {2 * len(cells)}: {wrong[0]}", "certificate")
+    return holds(f"2.2 times the order is certified and 0.9 times is not, at {len(cells)} settings", "certificate")
 
 
 @check(
@@ -56,16 +86,10 @@ def average_of_entropic_descent(context: Context) -> Verdict:
 )
 def a_constant_of_the_moments_accountant(context: Context, *, n: int, T: int, epsilon: float) -> Verdict:
     """c_2 = 10 (two gradients of a replaced record) is certified for batches with replacement, q = b/n, eps < q^2 T."""
-    from dpcheck.interfaces import Read, Release, Sampling, Schedule
-    from dpcheck.laws import Gaussian
-
     b = max(1, math.ceil(n * math.sqrt(epsilon / T)))
     stated = claim("l1_geometry/fact-moments-accountant").evaluate(b=b, n=n, T=T, delta=1e-5, epsilon=epsilon)
     multiplier = 10 * float(stated)
-    read = Read(start=0, stop=n, sensitivity=1.0, sampling=Sampling("with-replacement", b))
-    release = Release(name="gradient", law=Gaussian(multiplier), reads=(read,), count=T)
-    plan: Any = Schedule(phases=(), releases=(release,), gradients=0, floats_per_trial=1, claimed=None)
-    verdict = judge_account(account(plan, n), ApproxDP(epsilon, 1e-5))
+    verdict = judge_account(account(_sampled(multiplier, b, n, T), n), ApproxDP(epsilon, 1e-5))
     reason = f"multiplier {multiplier:.4g}: {verdict.reason}"
     return replace(verdict, reason=reason, numbers={**verdict.numbers, "b": b})
 

@@ -122,7 +122,8 @@ def last_phases_make_no_step(context: Context) -> Verdict:
         numbers[f"executable phases, {rule} batches"] = ", ".join(
             f"{row.T}x{row.b}" for row in algorithm.phases(told, 1024)
         )
-    return refuted_by("l1_geometry/alg-2@literal", "alg_2_steps", numbers=numbers, n=1024, d=16, epsilon=1)
+    at = {"n": 1024, "d": 16, "epsilon": 1}
+    return refuted_by(context.label, "alg_2_steps", by=claim(context.label), numbers=numbers, **at)
 
 
 @check("l1_geometry/alg-2@corrected", kind="stability", grid={"loss": ("linear", "location")})
@@ -163,14 +164,13 @@ def sums_of_the_phases(context: Context) -> Verdict:
     def placed(expression: sp.Expr) -> sp.Expr:
         return expression.subs({s: at[s.name] for s in expression.free_symbols if s.name in at}).subs(names)
 
-    (batch,) = (s for s in distance.free_symbols if s.name == "b_i")
+    batch, last = sp.symbols("b_i A_k", positive=True)
     after = placed(distance.subs(batch, sp.sqrt(sp.Symbol("share", positive=True))))
     after = after.subs(sp.Symbol("share", positive=True), at["n_i"] / log_2 + d / at["epsilon_i"])
     # A_i is charged to the phase after it, with the weight log d/(eta n) that it has there.
     charged = sp.expand(after * log_2 / (eta * n / 32 ** (i + 1)))
     total = sum(sp.summation(sp.powsimp(term), (i, 1, sp.oo)) for term in sp.Add.make_args(charged))
     total += sp.summation(placed(generalisation), (i, 1, sp.oo)) + D**2 * log_2 / (eta * n / 32)
-    (last,) = (s for s in stated.free_symbols if s.name == "A_k")
     given = stated.subs(last, 0).subs(sp.log(d, 2), log_2).subs(names)
     return proved({}, {"explicit bound, less the sums": sp.expand(sp.simplify(given - total))})
 

@@ -48,8 +48,8 @@ def _minimisers(context: Context, algorithm: LocalizedMirrorDescent, trials: int
 
 def _distance(row: Any, c_sigma: float) -> float:
     """A_1 at L = 1 and a constant in place of 100: noise that another epsilon has at 100."""
-    at = {"L": 1, "d": 4, "delta": 1e-5, "epsilon_i": row.epsilon * 100 / c_sigma}
-    return float(claim("l1_geometry/lem-3-3").evaluate(eta_i=row.eta_i, b_i=row.b, **at))
+    at = {"L": 1, "d": 4, "delta": 1e-5, "epsilon_i": row.epsilon * 100 / c_sigma, "eta_i": row.eta_i, "b_i": row.b}
+    return float(claim("l1_geometry/lem-3-3").at(at))
 
 
 @check("l1_geometry/lem-3-3", kind="accuracy")
@@ -94,7 +94,7 @@ def exact_risk_of_the_regularised_minimiser(context: Context, *, distance: float
         chance, y = scipy.stats.binom.pmf(ups, row.records, (1 + mean) / 2), mean / (1 + 2 / (row.eta_i * row.records))
         risk_of = lambda x, mean=mean: x**2 / 2 - mean * x  # noqa: E731
         left.append(2 * (float(chance @ risk_of(best)) - risk_of(y) - y**2 / (row.eta_i * row.records)))
-    bound = float(claim("l1_geometry/lem-3-4").evaluate(L=L, eta_i=row.eta_i))
+    bound = float(claim("l1_geometry/lem-3-4").at({"L": L, "eta_i": row.eta_i}))
     return accuracy.never_violated(
         left, bound, statement="E F(x^) - F(y) - regulariser <= 4 L^2 eta",
         covers="all outcomes of the mean and the worst y, for each of these laws",
@@ -105,7 +105,7 @@ def exact_risk_of_the_regularised_minimiser(context: Context, *, distance: float
 def stability_of_the_minimiser(context: Context) -> Verdict:
     """One record replaced, minimisers of linear losses in closed form: they move by at most 2 L eta_i in l_p."""
     row, mirror = _first_phase(LocalizedMirrorDescent(distance=1.0))
-    stated = float(claim("l1_geometry/lem-3-4@derived").evaluate(L=1, eta_i=row.eta_i))
+    stated = float(claim("l1_geometry/lem-3-4@derived").at({"L": 1, "eta_i": row.eta_i}))
 
     def minimise(data: Array) -> Array:
         return mirror.inverse(-data.mean(axis=1) / row.weight)

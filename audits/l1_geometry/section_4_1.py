@@ -215,7 +215,7 @@ def unused_records_hide_the_loss(context: Context, *, epsilon: float) -> Verdict
             plan = printed_noise(TreeFrankWolfe(), told, n)
             used, spent = sum(row.records for row in plan.phases) / n, account(plan, n).epsilon(0.0)
             amplified = math.log1p(used * math.expm1(spent))
-            stated = float(claim("l1_geometry/thm-6@corrected").evaluate(p_0=used, epsilon=epsilon))
+            stated = float(claim("l1_geometry/thm-6@corrected").at({"p_0": used, "epsilon": epsilon}))
             if not math.isclose(amplified, stated, rel_tol=1e-9):
                 return differs(f"the account amplifies to {amplified}, the claim says {stated}", "certificate")
             points.append(Point(x=float(n), value=amplified / epsilon, bound=1.0, series=series))
@@ -291,14 +291,31 @@ def risk_of_the_second_branch(context: Context, *, n: int, epsilon: float) -> Ve
 
 
 @check("l1_geometry/thm-6@derived", kind="risk")
-def two_records_are_too_few(context: Context) -> Verdict:
-    """At n = 2 a root of 2n/3 records has less than one a leaf: there is no plan, as there is at n = 3."""
-    # unbound: the hypothesis on n, whatever the bound is
-    told, stated = problem(LASSO, PureDP(1.0)), claim(context.label)
-    two, three = (planned(TreeFrankWolfe(), told, n) for n in (2, 3))
-    if not three or (outside := excluded(stated, {"n": 3, "epsilon": 1})):
-        return differs(f"at n = 3 there is {'a' if three else 'no'} plan, and {outside} is assumed")
-    return must_exclude([stated], {"n": 2}, "there is no plan", shown=not two)
+def where_the_second_branch_ends(context: Context) -> Verdict:
+    """There is a plan at n = 3 and epsilon = 1, and none at n = 2, where a root of 2n/3 records has less than one a
+    leaf, nor beyond epsilon = 1; and its root has 2n/3 records just below the largest beta, and not just above it.
+    """
+    # unbound: the hypotheses, whatever the bound is
+    stated, n, c = claim(context.label), 3 * 2**12, LASSO.constants
+    at = {"n": n, "epsilon": 1, "L": c.lipschitz(1.0), "D": c.diameter(1.0), "m": 2 * c.d}
+    ends = [a.rhs.subs({BY_NAME[s]: v for s, v in at.items()}) for a in stated.assumptions if a.lhs == BY_NAME["H"]]
+    if len(ends) != 1:
+        return differs(f"beta is at most {ends}: one end is to be stated")
+
+    def second(beta: float) -> bool:
+        told = replace(problem(LASSO, PureDP(1.0)), constants=replace(c, smoothness=lambda p: beta))
+        return TreeFrankWolfe().sizes(told, n) == (1, 2 * n // 3)
+
+    inside = {**at, "n": 3, "H": 0.01}
+    three, two = (planned(TreeFrankWolfe(), problem(LASSO, PureDP(1.0)), size) for size in (3, 2))
+    beyond = planned(TreeFrankWolfe(), problem(LASSO, PureDP(1.01)), 3)
+    near = [second(float(ends[0]) * off) for off in (1 - 1e-6, 1 + 1e-6)]
+    if not three or near != [True, False] or (outside := excluded(stated, inside)):
+        return differs(f"a plan at {inside}: {three}, 2n/3 records beside the end: {near}; {outside} is assumed")
+    parts = [({"n": 2}, two), ({"epsilon": sp.Rational(101, 100)}, beyond)]
+    return combine(
+        [must_exclude([stated], {**inside, **off}, "there is no plan", shown=not plan) for off, plan in parts]
+    )
 
 
 def _second_branch(n: int, epsilon: float) -> float:
@@ -331,7 +348,7 @@ def shares_at_which_records_hide(context: Context, *, epsilon: float) -> Verdict
     """A random allocation rests on this theorem at every share of which it says epsilon at most, and at no other."""
     wrong, shares = [], np.linspace(0.01, 0.99, 99)
     for share in shares:
-        spent = float(claim(context.label).evaluate(p_0=share, epsilon=epsilon))
+        spent = float(claim(context.label).at({"p_0": share, "epsilon": epsilon}))
         hidden = TreeFrankWolfe().rests_on(share, epsilon) == (context.label,)
         wrong += [share] if hidden != (spent <= epsilon) else []
     if wrong:

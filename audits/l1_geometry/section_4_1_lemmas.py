@@ -52,7 +52,7 @@ def loss_of_a_selection(context: Context) -> Verdict:
     log_p, log_q = (law.log_probabilities(x @ corners.T) for x in (v, v + move))
     left = np.abs(log_p - log_q).max(axis=1)
     stated = claim("l1_geometry/proc-report-noisy-max")
-    right = stated.evaluate(D=2, Delta=np.abs(move).max(axis=1), lambda_ts=0.5)
+    right = stated.at({"D": 2, "Delta": np.abs(move).max(axis=1), "lambda_ts": 0.5})
     return accuracy.never_violated(
         left, right + 1e-9, statement="loss <= D |v - v'|_inf/lambda", failure_probability=context.failure_probability
     )
@@ -82,7 +82,7 @@ def scores_move_by_the_diameter(context: Context, *, shape: str) -> Verdict:
     apart = float((scores.max(axis=1) - scores.min(axis=1)).max())
     D = float(np.abs(corners[:, None] - corners[None]).sum(axis=-1).max())
     charged = NoisyMin(0.5).pure(apart / 2)  # a shift that all scores share does not move the selection
-    stated = float(claim("l1_geometry/proc-report-noisy-max").evaluate(D=D, Delta=1, lambda_ts=0.5))
+    stated = float(claim("l1_geometry/proc-report-noisy-max").at({"D": D, "Delta": 1, "lambda_ts": 0.5}))
     return agree([apart, charged], [D, stated], "D, and the charge D/lambda")
 
 
@@ -276,8 +276,7 @@ def variance_proxy_of_a_path(context: Context) -> Verdict:
     path = sp.summation(sp.powsimp(sp.expand(edge)), (j, 1, sp.oo))
     stated = sp.log(claim("l1_geometry/lem-4-3").explicit)
     values = {BY_NAME[s]: v for s, v in (("L", L), ("H", H), ("D", D), ("b", b))}
-    free = next(s for s in stated.free_symbols if s.name == "x")
-    return proved({"exponent": sp.expand_log(stated, force=True).subs(values).subs(free, x) - root - path})
+    return proved({"exponent": sp.expand_log(stated, force=True).subs(values) - root - path})
 
 
 @check("l1_geometry/lem-4-3", kind="accuracy", grid={"x": (1.0, 4.0)}, expect=("undecided", "holds"))
@@ -285,7 +284,7 @@ def moment_generating_function(context: Context, *, x: float) -> Verdict:
     """E exp(x (v - grad F)_1) at the last leaf against its bound."""
     errors, _ = _errors(context, 2, 64, context.scale(400, 4000))
     L = LASSO.constants.lipschitz(1.0)
-    bound = float(claim("l1_geometry/lem-4-3").evaluate(x=x, L=L, H=1.0, D=2.0, b=64))
+    bound = float(claim("l1_geometry/lem-4-3").at({"x": x, "L": L, "H": 1.0, "D": 2.0, "b": 64}))
     return risk.expectation(
         np.exp(x * errors[-1, :, 0]), bound, context.failure_probability, limit=math.exp(x * 4 * L),
         quantity="moment generating function", x=x, variable="x",
@@ -299,7 +298,7 @@ def hoeffding_on_two_points(context: Context) -> Verdict:
     """
     rng, size, stated = context.rng(), context.scale(2000, 100_000), claim("l1_geometry/fact-hoeffding-mgf")
     small = np.array([1e-3, 1e-2])
-    curved = np.log(stated.evaluate(x=small, L=2.0)) / np.log(np.cosh(2 * small))
+    curved = np.log(stated.at({"x": small, "L": 2.0})) / np.log(np.cosh(2 * small))
     if not np.allclose(curved, 1, rtol=1e-3):
         return differs(
             f"at x = 0.001 and 0.01 the bound is {curved} times what fair signs have, in logarithms", "exact"
@@ -307,6 +306,6 @@ def hoeffding_on_two_points(context: Context) -> Verdict:
     p, x = rng.random(size), rng.normal(0, 3, size)
     left = p * np.exp(x * 2 * (1 - p)) + (1 - p) * np.exp(-x * 2 * p)
     return accuracy.never_violated(
-        left, stated.evaluate(x=x, L=1.0) * (1 + 1e-12), statement="E exp(xX) <= exp(x^2 L^2/2)",
+        left, stated.at({"x": x, "L": 1.0}) * (1 + 1e-12), statement="E exp(xX) <= exp(x^2 L^2/2)",
         failure_probability=context.failure_probability,
     )  # fmt: skip

@@ -208,7 +208,7 @@ def account_without_shuffling(context: Context, *, T: int, beta: float, epsilon:
     plan = algorithm.schedule(told, n)
     spent, c = account(plan, n), told.constants
     at = {"L": c.lipschitz(1.0), "D": c.diameter(1.0), "H": beta, "T": T, "b": b, "lambda_ts": plan.phases[-1].scale}
-    stated = float(claim("l1_geometry/thm-7@concentrated").evaluate(**at))
+    stated = float(claim("l1_geometry/thm-7@concentrated").at(at))
     rho = max(stretch.rho for stretch in spent.stretches)
     least = calibrated(algorithm, "noise_dial", told, n, tolerance=0.01).noise_dial
     numbers = {"rho": rho, "stated rho": stated, "least noise over the stated": least}
@@ -427,7 +427,7 @@ def closed_form_has_the_stated_order(context: Context) -> Verdict:
     spent = [shuffle_epsilon(*at) for at in grid]
     same = agree([math.expm1(epsilon) for epsilon in spent], forms, "e^eps - 1 of the accountant")
     stated = claim("l1_geometry/lem-4-5")
-    orders = [stated.evaluate(epsilon_0=e, n=n, delta=delta) for e, n, delta in grid]
+    orders = [stated.at({"epsilon_0": e, "n": n, "delta": delta}) for e, n, delta in grid]
     largest = float(np.divide(spent, orders).max())
     said = f"the accountant's epsilon is at most {largest:.4g} times the stated order, 25 times allowed"
     return combine([order, same, judged(largest, "<=", 25.0, said, "exact")])

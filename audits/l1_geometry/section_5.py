@@ -17,6 +17,7 @@ from dpcheck.algorithms.l1_geometry.reductions import Restart
 from dpcheck.asymptotics import Regime, compare, verify
 from dpcheck.checks import Context, by_size, check, unchecked
 from dpcheck.engine.catalogue import claim
+from dpcheck.engine.statements import bound_of
 from dpcheck.errors import InvalidInput
 from dpcheck.harness import runtime
 from dpcheck.harness.refutation import refuted_by
@@ -124,6 +125,25 @@ restarted_descent = unchecked(
     "the sum of `thm-4@summed`, which is checked, at the distance of the last run; it lies above the largest risk at "
     "all sizes that can be run",
 )
+
+
+def in_the_ball(told: Problem, row: Restart) -> Problem:
+    """What a run of restarted Algorithm 3 is told: after the first one, losses on the l1 ball of its distance."""
+    if row.i == 1:
+        return told
+    c, wide = told.constants, 2 * row.distance
+    steep = c.lipschitz(1.0) + c.smoothness(1.0) * row.distance
+    return replace(told, constants=replace(c, diameter=lambda p: wide, lipschitz=lambda p: steep))
+
+
+@check("l1_geometry/thm-9@summed", kind="risk")
+def bound_of_the_last_tree(context: Context) -> Verdict:
+    """So many records that bounds are below the domain: the bound of the whole is that of its last run."""
+    told, n, tree = problem(LASSO, PureDP(1.0)), 2**26, TreeFrankWolfe(T=1, budget="economical")
+    algorithm = StronglyConvexReduction(inner=tree, weight=1.5)
+    row = algorithm.schedule(told, n).phases[-1]
+    last = bound_of("l1_geometry/thm-6@summed", tree, in_the_ball(told, row), row.records)
+    return agree([bound_of(context.label, algorithm, told, n)], [last], "the bound of the last run")
 
 
 @check(

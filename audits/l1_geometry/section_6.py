@@ -299,8 +299,10 @@ def crossover_of_the_two_algorithms(context: Context) -> Verdict:
     """
     d, n, e = (BY_NAME[name] for name in ("d", "n", "epsilon"))
     x = sp.Symbol("x", positive=True)
-    (branches,) = claim("l1_geometry/thm-11").order.atoms(sp.Min)
-    first, second = (branch.subs(n, x / e) for branch in branches.args)
+    found = [branch.subs(n, x / e) for each in claim("l1_geometry/thm-11").order.atoms(sp.Min) for branch in each.args]
+    if len(found) != 2:
+        return differs(f"the least of two branches is to be stated, and {found} are")
+    first, second = found
     vector, tree = (first, second) if first.has(d) else (second, first)
     crossing = sp.solve(vector - tree, d)
     verdict = proved({"crossing": crossing[0] - x ** sp.Rational(2, 3)})
