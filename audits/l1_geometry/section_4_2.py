@@ -19,8 +19,7 @@ from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import bound_of
 from dpcheck.harness import accuracy, runtime, shuffling
 from dpcheck.harness.budget import calibrated, judge_account
-from dpcheck.harness.outside import excluded, must_exclude
-from dpcheck.harness.plans import answered, planned, wrongly_answered
+from dpcheck.harness.plans import answered, wrongly_answered
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.scaling import Instance, scaling, unmeasured
@@ -49,7 +48,7 @@ from .cases import (
     tree_case,
     walk,
 )
-from .chain import MOST, chain, smallest_size
+from .chain import MOST, ends_of_the_chain, over_the_stated
 
 
 @check("l1_geometry/thm-7", kind="risk", grid={"T": (1, 2, 3), "b": by_size([256], [256, 16384])}, expect=EITHER)
@@ -252,13 +251,6 @@ def risk_without_shuffling(context: Context, *, T: int) -> Verdict:
     return risk_on_the_lasso(context, algorithm, n, f"T = {T}", ApproxDP(1.0, 1e-6))
 
 
-def _over_the_stated(T: int, epsilon: float) -> float:
-    """What the chain costs over what Lemma 4.4 states, without its constant, at the least n that admits T."""
-    n = smallest_size(T)
-    at = {"n": n, "b": n / math.log2(n) ** 2, "T": T, "delta": n**-1.5, "epsilon": epsilon}
-    return chain(n, n**-1.5, T, epsilon) / float(claim("l1_geometry/lem-4-4").evaluate(**at))
-
-
 @check("l1_geometry/lem-4-4", kind="privacy")
 def hidden_constant_of_the_chain(context: Context) -> Verdict:
     """At the least n that admits T, delta = n^(-3/2) and epsilon = 2^(-T/2), the chain with the right sensitivities
@@ -266,8 +258,8 @@ def hidden_constant_of_the_chain(context: Context) -> Verdict:
     much less as is stated.
     """
     depths = (2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 24, 28, 32, 40, 50, 60)
-    by_name = {T: _over_the_stated(T, 2 ** (-T / 2)) for T in depths}
-    falls = [_over_the_stated(24, 2.0**-k) for k in (20, 30)]
+    by_name = {T: over_the_stated(T, 2 ** (-T / 2)) for T in depths}
+    falls = [over_the_stated(24, 2.0**-k) for k in (20, 30)]
     if not 0.5 < falls[0] / falls[1] < 2:
         return differs(f"the chain costs {falls} times the stated order at epsilon = 2^-20 and 2^-30", "certificate")
     points = [Point(x=float(T), value=c, series="epsilon over the stated one") for T, c in by_name.items()]
@@ -288,25 +280,7 @@ def where_the_chain_ends(context: Context) -> Verdict:
     more than epsilon; none of these is among what is assumed, and what lies just inside is.
     """
     # unbound: the hypotheses, whatever the order is
-    T, b, stated = 3, 16, claim(context.label)
-    n, tree = record_count(b, T), partial(TreeFrankWolfe, T=T, noise="approximate")
-    inside = {"T": T, "b": b, "delta": 1 / n, "epsilon": 0.1}
-
-    def refused(privacy: ApproxDP, batch: int) -> bool:
-        return not planned(tree(batch=batch), problem(LASSO, privacy), n)
-
-    if (outside := excluded(stated, {**inside, "n": n})) or refused(ApproxDP(0.1, 1 / n), b):
-        return differs(f"at {inside} there is a plan, and {outside or 'not'} is assumed")
-    size = smallest_size(24)
-    cost = chain(size, size**-1.5, 24, 1.0)
-    deep = {"T": 24, "b": 2**24, "delta": size**-1.5, "n": size, "epsilon": 1}
-    few, likely = {**inside, "n": n, "b": 4}, {**inside, "n": n, "delta": 1.1 / n}
-    parts = [
-        must_exclude([stated], few, "there is no plan", shown=refused(ApproxDP(0.1, 1 / n), 4)),
-        must_exclude([stated], likely, "there is no plan", shown=refused(ApproxDP(0.1, 1.1 / n), b)),
-        must_exclude([stated], deep, f"the chain costs {cost:.4g} times epsilon", shown=cost > MOST),
-    ]
-    return combine(parts)
+    return ends_of_the_chain(claim(context.label))
 
 
 @check("l1_geometry/lem-4-4", kind="sensitivity", grid={"b": (40, 400, 4000)}, also=("l1_geometry/lem-4-4@derived",))
