@@ -379,7 +379,7 @@ def shuffled_randomised_response(context: Context) -> Verdict:
 @check("l1_geometry/lem-4-5", kind="symbolic")
 def closed_form_has_the_stated_order(context: Context) -> Verdict:
     """For eps_0 <= 1 and delta <= 1/2 the accountant's form is at most 25 eps_0 sqrt(log(1/delta)/n), and spends
-    20 n delta_0 at most: by tanh(x/2) <= x/2, log(1 + x) <= x, 1/n <= 1/sqrt n.
+    20 n delta_0 at most: by tanh(x/2) <= x/2, log(1 + x) <= x, 1/n <= 1/sqrt n; and it grows as the order does.
     """
     x, v = sp.symbols("x v", positive=True)  # x = eps_0, v = 1/log(1/delta)
     over = 4 * (sp.exp(x / 2) * sp.sqrt(1 + sp.log(4) * v) + sp.exp(x) * sp.sqrt(v))
@@ -404,7 +404,11 @@ def closed_form_has_the_stated_order(context: Context) -> Verdict:
     orders = [stated.at({"epsilon_0": e, "n": n, "delta": delta}) for e, n, delta in grid]
     largest = float(np.divide(spent, orders).max())
     said = f"the accountant's epsilon is at most {largest:.4g} times the stated order, 25 times allowed"
-    return combine([order, same, judged(largest, "<=", 25.0, said, "exact")])
+    far = [(e, n, delta) for e in (1e-3, 1e-1) for n in (10**9, 10**15) for delta in (1e-4, 1e-100)]
+    shares = [shuffle_epsilon(e, n, t) / float(stated.at({"epsilon_0": e, "n": n, "delta": t})) for e, n, t in far]
+    apart = f"from {min(shares):.4g} to {max(shares):.4g} times it at {len(far)} points far apart"
+    level = judged(max(shares) / min(shares), "<=", 1.5, apart, "exact", otherwise=differs)
+    return combine([order, same, judged(largest, "<=", 25.0, said, "exact"), level])
 
 
 class _Listed:
