@@ -140,6 +140,7 @@ def selections_of_bent_losses(proof: Proof) -> None:
     depth = sp.Symbol("j", positive=True)
     bend = sp.Symbol("bend", positive=True)  # βD/L
     leaves = 2 ** (t - depth)
+    proof.assumes("l1_geometry/thm-7@concentrated", 2**T, b)  # each set holds a record
     way = proof.argues(
         "the 2^{t−j} leaves of the left sibling have steps of at most 2/2^t, each towards a vertex at most D away",
         "‖x_s − x_parent‖_1", "<=", D * leaves * 2 / 2**t,
