@@ -194,6 +194,8 @@ def phases_that_run(kind: type[Any], work: Any, **fields: Any) -> Verdict:
             for value in values
         ]
     )
+    if "p" in fields:
+        wrong += wrongly_answered([(f"p = {p}", partial(kind, p=p), 1 < p <= 2) for p in (1.0, 1.01, 2.0, 2.1)])
     wrong += wrongly_answered([("the plan of its own fields", lambda: kind().schedule(told, n), True)])
     for rule in ("printed", "gradients", "balanced"):
         wrong += wrongly_answered([(rule, lambda rule=rule: kind(batch_rule=rule, **fields).schedule(told, n), True)])

@@ -103,9 +103,9 @@ def plans_and_promises(context: Context) -> Verdict:
         for of, (promise, legal) in itertools.product((NoisyMirrorDescent, GeneralNoisyMirrorDescent), BUDGETS)
     ]
     asked += [
-        (f"{of.label} with {name} {value}", partial(of, **{name: value}), value == 2.0)
+        (f"{of.label} with {name} {value}", partial(of, **{name: value}), value in (0.5, 2.0))
         for of in (NoisyMirrorDescent, GeneralNoisyMirrorDescent)
-        for name, values in {"c_sigma": (0.0, 2.0, math.inf), "weight": (-1.0, 2.0), "mirror": ("other",)}.items()
+        for name, values in {"c_sigma": (0.0, 0.5, 2.0, math.inf), "weight": (-1.0, 2.0), "mirror": ("other",)}.items()
         for value in values
     ]
     asked += [
@@ -222,7 +222,7 @@ def gradients_are_n_squared_over_b(context: Context, *, n: int, b: int) -> Verdi
     return runtime.verdict(counts.gradients, n * n / b, x=float(n), series=f"b = {b}")
 
 
-@check("l1_geometry/alg-1", kind="accuracy", grid={"d": (2, 4), "weight": (0.0, 3.0)})
+@check("l1_geometry/alg-1", kind="accuracy", grid={"d": (2, 4), "weight": (0.0, 0.5)})
 def dual_iterates_in_closed_form(context: Context, *, d: int, weight: float) -> Verdict:
     """Linear losses, far constraint: of the released g_i, grad h(x_{k+1}) = -eta sum g_i, or, on f + lambda h,
     -eta/(k(k+1)) sum i g_i, eta = 2/lambda; and the output is the plain, or the k-weighted, average of the iterates.

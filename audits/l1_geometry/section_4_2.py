@@ -265,6 +265,8 @@ def hidden_constant_of_the_chain(context: Context) -> Verdict:
     points = [Point(x=float(T), value=c, series="epsilon over the stated one") for T, c in by_name.items()]
     numbers = {f"T = {T}": c for T, c in by_name.items()}
     last = [by_name[T] for T in depths if T >= 24]
+    if last[-1] < last[0] / 2:
+        return differs(f"the chain falls from {last[0]:.4g} to {last[-1]:.4g} times what is stated", "certificate")
     worst, grows = max(by_name.values()), any(b >= a for a, b in itertools.pairwise(last))
     said = f"at most {worst:.4g} times epsilon for T = 2 to {depths[-1]}, {last[-1]:.4g} at the last"
     fields: dict[str, Any] = {"numbers": numbers, "points": points, "axes": ("T", "epsilon_total/epsilon")}
