@@ -295,7 +295,6 @@ def where_the_second_branch_ends(context: Context) -> Verdict:
     """There is a plan at n = 3 and epsilon = 1, and none at n = 2, where a root of 2n/3 records has less than one a
     leaf, nor beyond epsilon = 1; and its root has 2n/3 records just below the largest beta, and not just above it.
     """
-    # unbound: the hypotheses, whatever the bound is
     stated, n, c = claim(context.label), 3 * 2**12, LASSO.constants
     at = {"n": n, "epsilon": 1, "L": c.lipschitz(1.0), "D": c.diameter(1.0), "m": 2 * c.d}
     ends = [a.rhs.subs({BY_NAME[s]: v for s, v in at.items()}) for a in stated.assumptions if a.lhs == BY_NAME["H"]]

@@ -281,7 +281,6 @@ def where_the_chain_ends(context: Context) -> Verdict:
     """Trees with less than a record a leaf and deltas above 1/n have no plan, and at epsilon = 1 a deep chain costs far
     more than epsilon; none of these is among what is assumed, and what lies just inside is.
     """
-    # unbound: the hypotheses, whatever the order is
     return ends_of_the_chain(claim(context.label))
 
 
