@@ -35,12 +35,14 @@ from .cases import REDUCED_DIALS, WORKLOADS, huber, linear, problem, quadratic, 
 @check(
     "user_level/lem-c4",
     kind="risk",
-    grid={"T": by_size((200, 800), (200, 400, 800, 1600, 3200, 6400, 12_800))},
+    grid={"T": by_size((200, 800), (200, 400, 800, 1600, 3200, 6400, 12_800)), "V": (0.1, 10.0)},
     expect="consistent",
 )
-def noise_floor_of_multistage_ac_sa(context: Context, *, T: int) -> Verdict:
-    """Mean excess against the order with constant 1, on a quadratic of condition number 10, V = 1, d = 5, T steps."""
-    curvatures, V, trials = np.geomspace(0.1, 1.0, 5), 1.0, context.scale(400, 2000)
+def noise_floor_of_multistage_ac_sa(context: Context, *, T: int, V: float) -> Verdict:
+    """Mean excess against the order with constant 1, on a quadratic of condition number 10, d = 5, T steps, at noise far
+    below and far above 1.
+    """
+    curvatures, trials = np.geomspace(0.1, 1.0, 5), context.scale(400, 2000)
     rng = context.rng()
 
     def oracle(x: Array) -> Array:

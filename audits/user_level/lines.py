@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.algorithms.user_level.minibatch import Batches
+from dpcheck.algorithms.user_level.sampled import TestedMean
 from dpcheck.checks import Context
 from dpcheck.engine.statements import stated
 from dpcheck.harness.symbolic import agree
@@ -102,6 +103,12 @@ class Tape:
             raise OtherLine(f"the core of {name!r} has the shape {entry.core.shape}, the line's {core.shape}")
         self._pairs.append((entry.core[self.live], core[self.live]))
         return entry.output
+
+    def queried(self, name: str, noise: float) -> None:
+        """The noise on the score, of a release that holds a bit and a mean."""
+        law = self._run.find(name).law
+        if not isinstance(law, TestedMean) or not math.isclose(law.test.query, noise, rel_tol=1e-12):
+            raise OtherLine(f"the score of {name!r} has not the noise of the line, {noise:.6g}: {law}")
 
     def passes(self, where: Array) -> None:
         """Trials that fail halt here."""
@@ -293,6 +300,7 @@ def _tested_mean(tape: Tape, row: Batches, name: str, gradients: Array, near: Ar
     mean = (weight * gradients).sum(axis=1) / np.maximum(weight.sum(axis=1), 1e-300)
     tape.met["outliers removed for certain"] += int((weight[tape.live] == 0).sum())
     tape.met[WEIGHTED] += int(((weight > 0) & (weight < 1))[tape.live].sum())
+    tape.queried(f"{name}step", 2 * row.test)
     moved = math.hypot(row.moves, row.unit * stated("user_level/proc-concentration-score"))
     out = tape.released(f"{name}step", np.concatenate([row.unit * margin, mean], axis=1), row.sigma, moved)
     tape.passes(out[:, 0] == 1)

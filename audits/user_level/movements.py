@@ -22,7 +22,8 @@ from .cases import difference_of_laplace, plain
 def movement_claimed(algorithm: PhasedSGD, told: Problem, n: int, chance: float) -> Verdict:
     """What the plan of Algorithm 1 says of the movement of its means, from the laws: of the coins B, the least count
     that is exceeded with that chance only, and the points that are kept but for that chance; of the test, what passes
-    with a score below (4/5 - g) times the points, for the g, at most 0.29, at which that chance is as small.
+    with a score below (4/5 - g) times the points, for the g, at most 0.29, at which that chance is as small. Where none
+    is sure to be kept, means move by as much as averages of the steps can lie apart, on a domain of diameter 1.
     """
     left: list[float] = []
     right: list[float] = []
@@ -36,7 +37,8 @@ def movement_claimed(algorithm: PhasedSGD, told: Problem, n: int, chance: float)
         below = float(scipy.stats.laplace.sf(g * C, scale=row.test))
         kept, changed = _kept_and_changed(C, 0.8 - g, chance)
         left += [row.moves, row.failure]
-        right += [4 * row.tau * (2 + changed) / kept, below + 2 * chance]
+        apart = min(1.0, row.eta * (row.steps - 1))
+        right += [4 * row.tau * (2 + changed) / kept, below + 2 * chance] if kept else [apart, 0.0]
     for C in range(12, 120, 3):
         movement = certified_movement(
             C, diameter=1.0, reach=5.0, shortfall=0.25, passing=0.01, chance=1e-3, doubled=True

@@ -66,9 +66,13 @@ def last_phase(n: int) -> float:
 
 
 def wrong_blocks(plan: Any, n: int) -> list[str]:
-    """Phases that do not begin where the one before ends, or end beyond n; and releases that read another block."""
+    """Phases that are not numbered from 1 on, do not begin where the one before ends, or end beyond n; and releases that
+    read another block.
+    """
     ends = np.cumsum([0, *(row.users for row in plan.phases)]).tolist()
     wrong = [] if [row.start for row in plan.phases] == ends[:-1] and ends[-1] <= n else [f"blocks end at {ends}"]
+    numbers = [row.i for row in plan.phases]
+    wrong += [] if numbers == [*range(1, len(numbers) + 1)] else [f"phases are numbered {numbers}"]
     blocks = {block for row in plan.phases for block in _blocks(row)}
     read = {(each.start, each.stop) for release in plan.releases for each in release.reads}
     return wrong + ([] if read == blocks else [f"{sorted(read ^ blocks)} are read, or are not"])
@@ -293,6 +297,11 @@ def _sizes_of_sampled_phases(make: Callable[..., Any]) -> list[str]:
             f"n = {n} is {'refused' if fits else 'planned'}"
             for n, fits in zip(sizes, fitting, strict=True)
             if planned(chosen, told, n) != fits
+        ]
+        wrong += [
+            f"other phases than those of its plan decide on n = {n}"
+            for n, fits in zip(sizes, fitting, strict=True)
+            if fits and chosen.lengths(told, n) != [(row.users, row.steps) for row in chosen.schedule(told, n).phases]
         ]
     return wrong
 

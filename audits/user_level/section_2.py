@@ -93,7 +93,8 @@ def sizes_and_movement_of_algorithm_1(context: Context, *, part: str) -> Verdict
     # unbound: what is planned, and laws of coins; the settings compare tau and the noise with the claims
     if part == "sizes":
         return sizes_of_phases()
-    each = (PhasedSGD(), PhasedSGD(groups=1000))  # a test as sure as it can be, and one with too few groups for that
+    # A test as sure as it can be, one with too few groups for that, and one with too few to keep any for sure.
+    each = (PhasedSGD(), PhasedSGD(groups=1000), PhasedSGD(groups=3))
     return combine([movement_claimed(algorithm, plain(10, 10), 200_000, 1e-7) for algorithm in each])
 
 

@@ -15,6 +15,7 @@ from dpcheck.algorithms.user_level.concentration import (
     inclusion,
     neighbour_counts,
     outlier_removal,
+    weighted_mean,
 )
 from dpcheck.algorithms.user_level.descent import movement, sgd
 from dpcheck.checks import Context, by_size, check
@@ -30,7 +31,7 @@ from dpcheck.interfaces import Array
 from dpcheck.verdicts import Verdict, combine, consistent, differs, holds
 from dpcheck.workloads import LinearMean
 
-from .cases import WORKLOADS, linear
+from .cases import WORKLOADS, linear, stated_each
 from .lemmas import TWO_RUNS, distances, fair, regret
 
 PRINTED_TWICE = ("user_level/lem-b4",)
@@ -168,6 +169,17 @@ def inclusion_probabilities(context: Context) -> Verdict:
             kept.append(outlier_removal(points, h, u, np.full((1, 12), -1.0))[0, j] == 1.0)
         chances.append(p if kept == [True, False] else math.inf)
     return agree(np.minimum(chances, 9.0), wanted, "keeping probabilities")
+
+
+@check("user_level/proc-outlier-removal", kind="accuracy", grid={"C": (4, 5, 12)})
+def a_single_weight_is_all(context: Context, *, C: int) -> Verdict:
+    """Where one point alone may be kept, however seldom, the mean with weights is that point, else what is given."""
+    h = np.arange(C + 1, dtype=float)
+    counts = np.zeros((C + 1, C))
+    counts[:, 0] = h
+    means = weighted_mean(np.full((C + 1, C, 1), 2.0), counts, np.full((1, 1), 3.0))
+    kept = stated_each("user_level/proc-outlier-removal", h=h, C=C) > 0
+    return agree(means[:, 0], np.where(kept, 2.0, 3.0), "mean of what has a weight")
 
 
 @check("user_level/proc-outlier-removal", kind="sensitivity")

@@ -18,6 +18,8 @@ BLOCK = 2**22  # the same: of memory alone
 """Distances computed at once."""
 MOST = 1000  # the same: half as many are out of reach as well
 """Changed inclusions that are looked through: a Poisson variable of mean 6 is above it with probability 1e-1700."""
+ROUNDING = 1e-9  # the same: a number of points is whole to rounding, or off by far
+"""Of a share of the points that is to be a whole number of them."""
 
 
 def neighbour_counts(points: Array, radii: Sequence[float]) -> tuple[Array, ...]:
@@ -83,7 +85,8 @@ def weighted_mean(points: Array, counts: Array, fallback: Array) -> Array:
     """
     weights = inclusion(counts)
     total = weights.sum(axis=1, keepdims=True)
-    mean = np.einsum("tc,tcd->td", weights, points) / np.maximum(total, 1 / counts.shape[-1])
+    least = 3 / counts.shape[-1]  # of all weights but 0, where the number of points is odd
+    mean = np.einsum("tc,tcd->td", weights, points) / np.maximum(total, least)
     return np.where(total > 0, mean, fallback)
 
 
@@ -147,7 +150,7 @@ def _most_changed(count: int, chance: float) -> int:
 @functools.cache
 def _fewest_in_core(count: int, core: float, chance: float) -> float:
     """A point with `core` C neighbours: they all count as many within the doubled radius, one fewer after a change."""
-    members = math.ceil(core * count - 1e-9) - 1
+    members = math.ceil(core * count - ROUNDING) - 1
     p = min(1.0, 6 * (core * count - 1) / count - 3)
     return float(binomial_quantile(chance, members, p)) if members > 0 and p > 0 else 0.0
 

@@ -16,7 +16,7 @@ from dpcheck.laws import Gaussian
 
 SCORE = 2.0
 """How far one user moves the score of distinct ones."""
-SHARE = 1 / 16  # the same: no statement names it, and noise and account follow it
+SHARE = 0.0625  # the same: half or twice of it moves the norm by 0.6 % at most, and the account follows
 """What the score's movement counts beside that of the mean, so that a norm of both is 0.2 % above the mean's."""
 
 
