@@ -66,8 +66,8 @@ def last_phase(n: int) -> float:
 
 
 def wrong_blocks(plan: Any, n: int) -> list[str]:
-    """Phases that are not numbered from 1 on, do not begin where the one before ends, or end beyond n; and releases that
-    read another block.
+    """Phases that are not numbered from 1 on, do not begin where the one before ends, or end beyond n; and releases
+    that read another block.
     """
     ends = np.cumsum([0, *(row.users for row in plan.phases)]).tolist()
     wrong = [] if [row.start for row in plan.phases] == ends[:-1] and ends[-1] <= n else [f"blocks end at {ends}"]
