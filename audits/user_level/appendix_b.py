@@ -395,6 +395,20 @@ def phases_by_their_lemmas(context: Context, *, phases: int) -> Verdict:
     return agree(bounds, wanted, "the bound over the sum of its phases", tolerance=1e-9)
 
 
+@check("user_level/thm-b1@summed", kind="accuracy", also=("user_level/alg-1",))
+def printed_noise_leaves_no_more_than_LR(context: Context) -> Verdict:
+    """With the printed noise, which is far above the domain, the bound of a plan is LR, and more where nothing is
+    projected; L = R = 1 in l2, and other numbers in other norms.
+    """
+    told, n = plain(10, 10), 200_000
+    inside, outside = (
+        bound_of("user_level/thm-b1@summed", PhasedSGD(project=project), told, n) for project in (True, False)
+    )
+    if outside < 100:
+        return differs(f"the bound without projections is {outside:.6g}, with noise far above the domain", "exact")
+    return agree([inside], [1.0], "the bound of a plan over LR")
+
+
 SUMMED_LABELS = ("user_level/thm-b1@on-the-event", "user_level/proc-group-privacy@summed", "user_level/thm-b1@summed")
 
 

@@ -173,7 +173,8 @@ class PhasedSGD(Algorithm[GroupedPhase]):
         return problem.constants.smoothness(2.0) * self._first_step(problem, n) <= 1
 
     def _refuse(self, problem: Problem, n: int) -> None:
-        some, steep = max(n, 2), problem.constants.smoothness(2.0)
+        some = max(n, 2)
+        steep = problem.constants.smoothness(2.0)  # the same: a word of the refusal alone
         users, groups = self.group_users(problem, some)[-1], self.group_count(problem, some)
         needs = f"eta_1 <= 1/beta, beta = {steep:.4g}, and at least one user per group in its last phase"
         got = f"{users:.3g} (C = {groups:,}) and eta_1 = {self._first_step(problem, some):.4g} at n = {n:,}"
