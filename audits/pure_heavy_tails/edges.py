@@ -29,7 +29,8 @@ from dpcheck.algorithms.pure_heavy_tails.projection import inexact_projection
 from dpcheck.algorithms.pure_heavy_tails.reformulation import DirectSubgradient, JointReformulation, JointSubgradient
 from dpcheck.algorithms.pure_heavy_tails.sampling import ApproxLocalPotential, cells, gibbs_linear
 from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient, biased_subgradient, exact
-from dpcheck.harness.plans import Asked, Edges, Plan, dialled, run_of
+from dpcheck.errors import Infeasible
+from dpcheck.harness.plans import Asked, Edges, Plan, dialled, planned, run_of
 from dpcheck.interfaces import Array, Constants, Problem
 from dpcheck.privacy import PureDP
 from dpcheck.running import Fixed
@@ -97,6 +98,22 @@ def _beside(edges: Edges, plans: list[Plan], calls: list[Asked] = []) -> Edges: 
     return iter([*edges[0], *plans]), iter([*edges[1], *calls])
 
 
+def _first(algorithm: Any, at: Problem, n: int) -> Asked:
+    """Whether the refusal of n records names the first larger number of them that has a plan."""
+
+    def ask() -> None:
+        least = next(size for size in range(n + 1, 2 * n + 1000) if planned(algorithm, at, size))
+        try:
+            algorithm.schedule(at, n)
+        except Infeasible as error:
+            if error.smallest_n == least:
+                return
+            raise ValueError(f"{error.smallest_n} records are named for {least}") from error
+        raise ValueError(f"{n} records have a plan")
+
+    return f"the first n beyond {n} of {algorithm.label}", ask, True
+
+
 def _localiser() -> Edges:
     of = OutputPertLocalize
     at = [("zeta = 1", of(), told(), 50, True), ("zeta < 1", of(zeta=1 - JUST), told(), 50, False)]
@@ -153,6 +170,7 @@ def _selection(of: type[EMPGM]) -> Edges:
             False,
         ),
     ]
+    calls += [_first(of(eta=0.5), at, n) for n in (0, 99)]
     runs = _runs(partial(of, eta=0.5), partial(of, eta=0.5, gamma=0.1))
     return _beside(_solver(partial(of, eta=0.5), math.inf), plans, [*calls, *runs])
 
@@ -211,6 +229,7 @@ def _localised() -> Edges:
     for name in ("blocks", "lambda_1", "c_erm", "resolution"):
         for value, legal in ((1, True), *NUMBERS[1:]):
             calls.append((f"{name} = {value}", partial(of, **{name: value}), legal))
+    calls += [_first(of(erm=single, blocks=5), told(), 9), _first(of(erm=single), told(), 10)]
     runs = _runs(*(partial(LocalizedOutputPert, blocks=5, solver=each) for each in ("single", "double")))  # type: ignore[arg-type]
     return iter(plans), iter([*calls, *runs])
 

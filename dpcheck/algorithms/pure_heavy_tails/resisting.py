@@ -27,7 +27,11 @@ class ResistingOracle:
     lines: list[tuple[Fraction, Fraction, Fraction]] = field(
         default_factory=lambda: [
             (Fraction(-3, 4), Fraction(1, 2), Fraction(0)),
-            (Fraction(0), Fraction(1, 2), Fraction(0)),
+            (
+                Fraction(0),
+                Fraction(1, 2),  # the same: a level line is one, whichever of its points is named
+                Fraction(0),
+            ),
         ]
     )
     answers: dict[Fraction, tuple[Fraction, Fraction]] = field(default_factory=dict)

@@ -205,7 +205,7 @@ class LocalizedApproxEM(PrivateErm):
     minimiser: Solver = certified
     evaluator: Literal["exact", "alg-6"] = "exact"
     sampler: Literal["cells", "hit-and-run"] = "cells"
-    count: int = 2048
+    count: int = 2048  # the same: no statement names a default
 
     label = "pure_heavy_tails/alg-7"
     readings: ClassVar = {
