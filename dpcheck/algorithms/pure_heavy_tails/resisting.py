@@ -11,7 +11,10 @@ import numpy as np
 
 from dpcheck.errors import InvalidInput
 
-LIFTS = tuple(Fraction(1, 2**k) for k in range(4, 200))
+LIFTS = tuple(
+    Fraction(1, 2**k)
+    for k in range(4, 200)  # the same: the first that fits is taken, and one of those between fits
+)
 """How far a new line may be above a kink: the first that fits, and a small one does."""
 
 
