@@ -205,6 +205,17 @@ def _gibbs() -> Edges:
     return _beside(_solver(of, 12.0), plans, [*calls, *runs])
 
 
+def _as_one_stage(n: int) -> None:
+    """Raises where Algorithm 1 around Algorithm 2 is not what it is around one stage with the noise of Algorithm 2."""
+    plans = [
+        PopLocalize(erm=erm).schedule(told(), n).phases
+        for erm in (OutputPertLocalize(), SingleOutputPert(calibration="paper"))
+    ]
+    one, other = ([(row.records, row.blocks, row.lambda_, row.noise, row.reach) for row in rows] for rows in plans)
+    if one != other:
+        raise ValueError(f"{one} and {other} differ")
+
+
 def _localised() -> Edges:
     """Algorithm 1: delta < 1/2, a record in every block of the phases that it has."""
     of, single = PopLocalize, SingleOutputPert()
@@ -230,6 +241,7 @@ def _localised() -> Edges:
         for value, legal in ((1, True), *NUMBERS[1:]):
             calls.append((f"{name} = {value}", partial(of, **{name: value}), legal))
     calls += [_first(of(erm=single, blocks=5), told(), 9), _first(of(erm=single), told(), 10)]
+    calls += [(f"Algorithm 2 for one stage, n = {n}", partial(_as_one_stage, n), True) for n in (1000, 30_000)]
     runs = _runs(*(partial(LocalizedOutputPert, blocks=5, solver=each) for each in ("single", "double")))  # type: ignore[arg-type]
     return iter(plans), iter([*calls, *runs])
 

@@ -44,10 +44,10 @@ class SolverStage:
     C: float
     epsilon: float
     noise: float
-    gap: float = 0.0
+    gap: float = 0.0  # the same: read only where it is given
     radius: float = math.inf
-    step: float = 0.0
-    xi: float = 0.0
+    step: float = 0.0  # the same: read only where it is given
+    xi: float = 0.0  # the same: read only where it is given
 
 
 def view(schedule: Schedule[Any], *phases: P) -> Schedule[P]:

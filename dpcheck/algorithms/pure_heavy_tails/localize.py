@@ -80,10 +80,13 @@ class PopLocalize(Algorithm[OutputPhase]):
     lambda_1: float | None = None
     c_erm: float | None = None
     phase_count: Literal["nonempty", "printed"] = "nonempty"
-    resolution: float = 1e-9
+    resolution: float = 1e-9  # the same: no statement names it, and rounding is a million times finer
 
     label = "pure_heavy_tails/alg-1"
-    readings: ClassVar = {"literal": {"phase_count": "printed"}, "practical": {"blocks": 9, "c_erm": 1.0}}
+    readings: ClassVar = {
+        "literal": {"phase_count": "printed"},
+        "practical": {"blocks": 9, "c_erm": 1.0},  # the same: no statement names what is practical
+    }
 
     def __post_init__(self) -> None:
         for name in ("blocks", "lambda_1", "c_erm", "resolution"):
@@ -246,7 +249,7 @@ class LocalizedOutputPert(Algorithm[OutputPhase]):
     label = "pure_heavy_tails/proc-localized-double-op"
     readings: ClassVar = {
         "corrected": {"solver": "single"},
-        "practical": {"blocks": 9, "c_erm": 1.0},
+        "practical": {"blocks": 9, "c_erm": 1.0},  # the same: no statement names what is practical
         "dialled": {"noise_dial": 0.01},
     }
 

@@ -209,7 +209,7 @@ class LocalizedApproxEM(PrivateErm):
 
     label = "pure_heavy_tails/alg-7"
     readings: ClassVar = {
-        "any-dimension": {"sampler": "hit-and-run", "count": 200},
+        "any-dimension": {"sampler": "hit-and-run", "count": 200},  # the same: no statement names a number of steps
         "printed-evaluator": {"evaluator": "alg-6"},
         "dialled": {"noise_dial": 0.01},
     }
