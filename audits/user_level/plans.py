@@ -20,7 +20,7 @@ from dpcheck.algorithms.user_level.strongly_convex import Round
 from dpcheck.algorithms.user_level.threshold import RedrawnThreshold
 from dpcheck.checks import Context
 from dpcheck.errors import DpcheckError, Infeasible
-from dpcheck.harness.plans import Asked, answered, planned, run_of, wrong_promises, wrong_sizes, wrongly_answered
+from dpcheck.harness.plans import Asked, answered, run_of, wrong_promises, wrong_sizes, wrongly_answered
 from dpcheck.harness.symbolic import agree
 from dpcheck.interfaces import Array, Problem
 from dpcheck.privacy import ApproxDP, PureDP, pure_to_zcdp
@@ -293,11 +293,12 @@ def _sizes_of_sampled_phases(make: Callable[..., Any]) -> list[str]:
 
         fitting = [all(row >= needed(steps) for row, steps in chosen.lengths(told, n)) for n in sizes]
         wrong += [] if any(fitting) and not all(fitting) else [f"{sum(fitting)} of {len(fitting)} sizes fit"]
-        wrong += [
-            f"n = {n} is {'refused' if fits else 'planned'}"
+        wrong += wrongly_answered(
+            (f"a plan of n = {n}", partial(chosen.schedule, told, n), fits)
             for n, fits in zip(sizes, fitting, strict=True)
-            if planned(chosen, told, n) != fits
-        ]
+        )
+        if wrong:
+            return wrong
         wrong += [
             f"other phases than those of its plan decide on n = {n}"
             for n, fits in zip(sizes, fitting, strict=True)
