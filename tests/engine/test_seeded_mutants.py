@@ -50,7 +50,7 @@ def test_every_mutant_is_tried_whatever_becomes_of_the_others(project: Make, wor
     assert loaded.errors == []
     tried = mutation.run(loaded, list(loaded.mutants.values()), size="smoke", workers=workers, repeat=4)
     found = {trial.mutant: trial for trial in tried}
-    assert list(sorted(found)) == ["breaks", "exactly", "forgets", "odd_seeds"]
+    assert sorted(found) == ["breaks", "exactly", "forgets", "odd_seeds"]
     assert (found["odd_seeds"].times, found["odd_seeds"].killed) == (4, 2), "seeds 0 to 3"
     assert (found["exactly"].times, found["exactly"].killed) == (1, 1), "what draws nothing is the same twice"
     assert found["breaks"].message == "ValueError: no such law"
