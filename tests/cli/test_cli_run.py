@@ -242,6 +242,7 @@ def test_report_keeps_the_larger_run(root: Path, cli: Cli) -> None:
 def test_a_bug_of_dpcheck_says_so(root: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     from dpcheck.engine import catalogue
 
+    monkeypatch.setenv("DPCHECK_CACHE_DIR", "")  # else the index of another test's project of the same content answers
     monkeypatch.setattr(catalogue, "load_from", lambda *a, **k: 1 / 0)
     result = cli("list", code=3)
     assert "dpcheck: internal error: ZeroDivisionError" in result.stderr
