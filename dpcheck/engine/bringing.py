@@ -48,9 +48,10 @@ def _of_today(facts: dict[str, Any], here: layout.Layout) -> dict[str, Any]:
 def _answers(here: layout.Layout, known: index.Index) -> None:
     """What `run` and `plan` ask of every statement: which files hold what, and fingerprints."""
     found = fetching.lazily(here, kept=Kept(here))
-    for label in dict.fromkeys(claim.statement_label for claim in known.claims.values()):
+    statements = list(dict.fromkeys(claim.statement_label for claim in known.claims.values()))
+    for label in statements:
         found.conform(found.select([label]))
-    for name in (*index.algorithms(), *known.papers):
+    for name in (*statements, *index.algorithms(), *known.papers):
         found.naming([name])
     found.fingerprints()
     found.keep()
