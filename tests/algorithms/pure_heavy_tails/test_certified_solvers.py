@@ -20,6 +20,7 @@ from dpcheck.solvers import (
     subgradient,
     value,
 )
+from dpcheck.solvers.conic import run_solver
 from dpcheck.workloads import (
     HeavyHinge,
     HeavyMean,
@@ -179,3 +180,26 @@ def test_the_search_for_a_multiplier_ends_where_floats_do() -> None:
     assert len(calls) < 65
     assert (np.abs(point) <= 1).all()
     np.testing.assert_allclose(multiplier, 2.0, rtol=1e-15)
+
+
+class OnlyAt:
+    """A program of which the solver finds a point at some tolerances only: at its own, or at none."""
+
+    status = "optimal"
+
+    def __init__(self, fails):
+        self.fails, self.asked = fails, []
+
+    def solve(self, **options):
+        self.asked.append(options)
+        if self.fails(options):
+            raise pytest.importorskip("cvxpy").error.SolverError("Solver 'CLARABEL' failed.")
+
+
+def test_a_program_that_is_too_fine_for_the_solver_is_solved_within_its_own_tolerances():
+    pytest.importorskip("clarabel")
+    coarse = OnlyAt(lambda options: "tol_feas" in options)
+    run_solver(coarse)
+    assert [len(options) > 1 for options in coarse.asked] == [True, False]
+    with pytest.raises(InvalidInput, match="the conic solver failed"):
+        run_solver(OnlyAt(lambda options: True))
