@@ -28,6 +28,7 @@ SAYS_NOTHING = {
     "planned_gradients_over_n": "counts the gradients of a plan, runs nothing",
     "planned_gradients_over_m": "counts the gradients of a plan, runs nothing",
     "capped_minibatches_fit_and_pass": "compares sizes of a plan, runs nothing",
+    "multipliers_between_which_the_least_one_lies": "asks an account for what it certifies, runs nothing",
     "approximate_minimisers_move_as_claimed": "replays neighbours, shows no risk",
     "hit_and_run_reaches_the_gibbs_law": "compares a sampler with the law that it is given",
     "walk_down_a_steep_slope": "compares one step of a sampler with where it has to go",
