@@ -19,8 +19,7 @@ from dpcheck.errors import InvalidInput
 from dpcheck.geometry import norms
 from dpcheck.harness import accuracy, runtime
 from dpcheck.harness.refutation import refuted_by
-from dpcheck.harness.scaling import Equal, Instance, admitted, scaling, unmeasured
-from dpcheck.harness.scaling.at_once import AtOnce
+from dpcheck.harness.scaling import Equal, Instance, Simulated, admitted, scaling, unmeasured
 from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array, Problem, Rng
@@ -463,7 +462,7 @@ def longer(one: Instance) -> Instance:
 
 
 PHASED: Mapping[str, Any] = {
-    "part": "private", "family": DIAGONALS, "engine": AtOnce(phases, 1000), "since": "standard",
+    "part": "private", "family": DIAGONALS, "engine": Simulated(phases, 1000, rounds=1), "since": "standard",
 }  # fmt: skip
 """Of rows of Algorithms 2 and 6."""
 IN_L: Mapping[str, Mutant] = {"L taken for 1": taken_for_one, "η over √L": shorter}
@@ -476,7 +475,7 @@ def coordinates_of_the_phases(context: Context, *, p: float) -> Verdict:
     # unbound: the engine of these rates against drawn runs, whatever the rate is
     algorithm = ShortOnCubes(c_sigma=0.7) if p == 1 else GeneralShort(c_sigma=0.7, p=p)
     one = tilted(algorithm, 0.25, n=2**12, d=2, epsilon=0.5, delta=0.1)
-    return admitted(AtOnce(phases, 20_000), one, context.scale(40, 200), context)
+    return admitted(Simulated(phases, 20_000), one, context.scale(40, 200), context)
 
 
 @scaling("l1_geometry/thm-4", variable="L", sizes=STEEPNESS, mutants=IN_L, **PHASED)

@@ -22,8 +22,7 @@ from dpcheck.errors import InvalidInput
 from dpcheck.harness import runtime
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.relations import judged
-from dpcheck.harness.scaling import Axis, Family, Instance, Risk, admitted, geometric, scaling, unmeasured
-from dpcheck.harness.scaling.at_once import AtOnce
+from dpcheck.harness.scaling import Axis, Family, Instance, Risk, Simulated, admitted, geometric, scaling, unmeasured
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array, Problem, Rng
 from dpcheck.privacy import ApproxDP, PureDP
@@ -429,7 +428,7 @@ SPENT_AT_FIRST = spending(6, n=FEWEST, delta=UNLIKELY[0], H=0.5)
 BEGINNING: Mapping[str, Any] = {
     "part": "private",
     "family": Family.of(mirrored=True, curvature=Axis((1.0, 2.0, 4.0, 8.0, 16.0), (True, True))),
-    "engine": AtOnce(selections, 8000),
+    "engine": Simulated(selections, 8000, rounds=1),
     "mutants": {"T = 3": shallow, "noise times (nε)^(1/8)": louder},
     "since": "standard",
 }

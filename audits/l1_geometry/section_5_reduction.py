@@ -20,8 +20,7 @@ from dpcheck.harness import risk
 from dpcheck.harness.budget import judge_account
 from dpcheck.harness.lines import Told
 from dpcheck.harness.plans import answered, planned, run_of, wrong_promises, wrong_sizes, wrongly_answered
-from dpcheck.harness.scaling import admitted
-from dpcheck.harness.scaling.at_once import AtOnce
+from dpcheck.harness.scaling import Simulated, admitted
 from dpcheck.harness.symbolic import agree
 from dpcheck.privacy import ApproxDP, PureDP
 from dpcheck.verdicts import Verdict, combine, differs
@@ -199,4 +198,4 @@ def selections_of_the_restarts(context: Context, *, d: int) -> Verdict:
     # unbound: the engine of these rates against drawn runs, whatever the rate is
     one = restarted(1.0, n=2**16, epsilon=0.25, delta=1e-5, modulus=1 / 4, H=d / 4, d=d, L=2.0)
     algorithm = StronglyConvexReduction(replace(INNER, T=2, budget="economical"), weight=1 / 4)
-    return admitted(AtOnce(selections, 40_000), one.running(algorithm), context.scale(200, 2000), context)
+    return admitted(Simulated(selections, 40_000), one.running(algorithm), context.scale(200, 2000), context)

@@ -24,7 +24,7 @@ from dpcheck.harness import risk
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
-from dpcheck.harness.scaling import Family, Instance, Line, Move, Shared, Simulated, clipped_mean, geometric
+from dpcheck.harness.scaling import Family, Instance, Line, Move, Simulated, clipped_mean, geometric, one_by_one
 from dpcheck.harness.scaling.families import named
 from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.harness.symbolic import agree
@@ -355,6 +355,7 @@ def calls(chosen: Algorithm[Any], told: Problem, n: int) -> Sequence[tuple[Seque
     return [(epoch.inner.phases, epoch.radius if chosen.on_balls else None) for epoch in plan]
 
 
+@one_by_one
 def ends_of_phases(one: Instance, rng: Rng, trials: int) -> Array:
     """Where runs of Algorithms 3 to 5 end on linear losses and wells, whose points of rest are closed forms.
 
@@ -399,9 +400,9 @@ def _rest(work: PowerWell | LinearWorkload, w: Array, weight: float, shift: Arra
 BY_PHASES = Simulated(ends_of_phases, 3200)
 IN_DIMENSIONS = Simulated(ends_of_phases, 640)
 """Where a run draws vectors, whose length varies the less."""
-BY_CALLS = Shared(ends_of_phases, 3200)
+BY_CALLS = Simulated(ends_of_phases, 3200, rounds=1)
 """Where the worst member is the mildest of its class, whatever the size: one pilot of each finds it."""
-CALLS_IN_DIMENSIONS = Shared(ends_of_phases, 640)
+CALLS_IN_DIMENSIONS = Simulated(ends_of_phases, 640, rounds=1)
 
 
 LEAST_GROWTH = 2.0**-8

@@ -18,7 +18,7 @@ from dpcheck.algorithms.tsybakov.epochs import Epoch
 from dpcheck.checks import Context
 from dpcheck.harness import accuracy, risk, runtime, sensitivity
 from dpcheck.harness.replay import Case
-from dpcheck.harness.scaling import Family, Instance, Shared, Simulated, geometric
+from dpcheck.harness.scaling import Family, Instance, Simulated, geometric, one_by_one
 from dpcheck.harness.scaling.families import named
 from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.harness.search import BallRecords
@@ -213,6 +213,7 @@ SHORT_PROX = instead(ShortProx)
 WRONG_LAST_LEVELS: Mapping[str, Mutant] = {"C times n^(1/8)": instead(WideLevels)}
 
 
+@one_by_one
 def ends_of_batches(one: Instance, rng: Rng, trials: int) -> Array:
     """Where runs of Algorithms 6 and 7 end on sparse losses and on wells of exponent 2, whose records no level cuts.
 
@@ -264,4 +265,4 @@ def _accelerated(
 
 
 BY_BATCHES = Simulated(ends_of_batches, 800)
-BATCHES_IN_DIMENSIONS = Shared(ends_of_batches, 720)
+BATCHES_IN_DIMENSIONS = Simulated(ends_of_batches, 720, rounds=1)

@@ -17,7 +17,7 @@ from dpcheck.claims import evaluate
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import order_of, stated
 from dpcheck.harness import accuracy
-from dpcheck.harness.scaling import Instance, Shared, admitted, powers, scaling
+from dpcheck.harness.scaling import Instance, Simulated, admitted, powers, scaling
 from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.harness.scaling.turned_back import noisy_phases
 from dpcheck.interfaces import Problem, Schedule
@@ -246,7 +246,7 @@ WRONG_NOISY_CALLS: Mapping[str, Mutant] = {
     "one radius for all calls": instead(OneRadius),
     "C times n^(1/8)": instead(WideCalls),
 }
-CALLED_NOISY = Shared(noisy_phases, 600)
+CALLED_NOISY = Simulated(noisy_phases, 600, rounds=1)
 CALLED_NOISY_CASES = together("k epsilon", (2.0, 2.0**-32), (4.0, 2.0**-38))
 EVERY_LOSS: Mapping[str, Any] = {"family": STEEPER, "mutants": WRONG_NOISY_CALLS, "since": "standard"}
 
@@ -277,14 +277,14 @@ def noisy_calls_risk_in_epsilon(*, epsilon: float, steepness: float) -> Instance
     return noisy_calls(RECORDS, steepness, epsilon=epsilon)
 
 
-@NOISY_CALLS(variable="delta", sizes=FAILING.smoke, engine=Shared(noisy_phases, 3600))
+@NOISY_CALLS(variable="delta", sizes=FAILING.smoke, engine=Simulated(noisy_phases, 3600, rounds=1))
 def noisy_calls_risk_in_delta(*, delta: float, steepness: float) -> Instance:
     """The same in the promised delta: 1/2 in log(1/delta)."""
     return noisy_calls(RECORDS, steepness, delta=delta)
 
 
 @NOISY_CALLS(
-    variable="d", sizes=(16, 64, 256), engine=Shared(noisy_phases, 500),
+    variable="d", sizes=(16, 64, 256), engine=Simulated(noisy_phases, 500, rounds=1),
     mutants={
         "one call": instead(OneCall), "one radius for all calls": instead(OneRadius),
         "C times d^(1/4)": instead(WideCallsInD),
@@ -295,7 +295,7 @@ def noisy_calls_risk_in_the_dimension(*, d: int, steepness: float) -> Instance:
     return noisy_calls(RECORDS, steepness, d=d)
 
 
-@NOISY_CALLS(variable="lambda", sizes=powers(2, range(-18, -5, 6)), engine=Shared(noisy_phases, 1800))
+@NOISY_CALLS(variable="lambda", sizes=powers(2, range(-18, -5, 6)), engine=Simulated(noisy_phases, 1800, rounds=1))
 def noisy_calls_risk_in_the_growth(*, steepness: float, **growth: float) -> Instance:
     """The same in the growth constant: -1."""
     return noisy_calls(RECORDS, steepness, growth=growth["lambda"])

@@ -11,7 +11,7 @@ from dpcheck.algorithms.tsybakov import IteratedLocalised, StochasticApproximati
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.harness import accuracy
 from dpcheck.harness.relations import judged
-from dpcheck.harness.scaling import Family, Instance, Shared, geometric, powers, scaling
+from dpcheck.harness.scaling import Family, Instance, Simulated, geometric, powers, scaling
 from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.harness.scaling.turned_back import noisy_phases
 from dpcheck.verdicts import Point, Verdict
@@ -194,7 +194,7 @@ def noisy_calls(n: int, steepness: float, **at: float) -> Instance:
 WITH_CONFIDENCE = functools.partial(
     scaling,
     "tsybakov/thm-3@every-loss",
-    engine=Shared(noisy_phases, 2400, quantile=1 - BETA),
+    engine=Simulated(noisy_phases, 2400, quantile=1 - BETA, rounds=1),
     family=STEEPER,
     mutants={"C times n^(1/8)": instead(WideCalls)},
     since="standard",

@@ -16,7 +16,7 @@ from dpcheck.engine.statements import bound_of
 from dpcheck.harness import accuracy, lower_bound
 from dpcheck.harness.odd_record import odd_record, shuffled_delta
 from dpcheck.harness.relations import compared
-from dpcheck.harness.scaling import Instance, Shared, Simulated, admitted, powers, scaling
+from dpcheck.harness.scaling import Instance, Simulated, admitted, powers, scaling
 from dpcheck.privacy import ApproxDP
 from dpcheck.verdicts import Point, Verdict, consistent, differs
 
@@ -236,7 +236,7 @@ ITERATED = functools.partial(
 
 
 @scaling(
-    "tsybakov/thm-7@phases", variable="n", sizes=PARTS, family=STEEP, engine=Shared(ends_of_batches, 800),
+    "tsybakov/thm-7@phases", variable="n", sizes=PARTS, family=STEEP, engine=Simulated(ends_of_batches, 800, rounds=1),
     mutants=WRONG_LAST_LEVELS, since="standard",
 )  # fmt: skip
 def iterated_accelerated_risk(*, n: int, steepness: float) -> Instance:
@@ -245,7 +245,7 @@ def iterated_accelerated_risk(*, n: int, steepness: float) -> Instance:
 
 
 @scaling(
-    "tsybakov/thm-7@phases", variable="lambda", family=STEEP, engine=Shared(ends_of_batches, 1200),
+    "tsybakov/thm-7@phases", variable="lambda", family=STEEP, engine=Simulated(ends_of_batches, 1200, rounds=1),
     mutants=WRONG_LAST_LEVELS, sizes=powers(2, range(-26, -17, 2)), since="standard",
 )  # fmt: skip
 def iterated_accelerated_risk_in_the_growth(*, steepness: float, **growth: float) -> Instance:
@@ -297,7 +297,7 @@ def placed_calls(n: int, steepness: float, growth: float) -> Instance:
 
 
 GROWING = functools.partial(
-    scaling, "tsybakov/thm-7@corrected", family=STEEPER, engine=Shared(ends_of_batches, 2400),
+    scaling, "tsybakov/thm-7@corrected", family=STEEPER, engine=Simulated(ends_of_batches, 2400, rounds=1),
     mutants={**WRONG_LAST_LEVELS, "one call": instead(FirstCall)}, since="standard",
 )  # fmt: skip
 
@@ -308,7 +308,7 @@ def placed_calls_risk(*, n: int, steepness: float) -> Instance:
     return placed_calls(n, steepness, CLASS)
 
 
-@GROWING(variable="lambda", sizes=powers(2, range(-12, -5, 3)), engine=Shared(ends_of_batches, 4800))
+@GROWING(variable="lambda", sizes=powers(2, range(-12, -5, 3)), engine=Simulated(ends_of_batches, 4800, rounds=1))
 def placed_calls_risk_in_the_growth(*, steepness: float, **growth: float) -> Instance:
     """The same in the growth constant, at 2^100 records: -1."""
     return placed_calls(2**100, steepness, growth["lambda"])

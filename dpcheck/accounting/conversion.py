@@ -135,12 +135,17 @@ def pure_renyi(alpha: float, epsilon: float) -> float:
         return math.inf
     if (alpha - 1) * epsilon > 30:
         # log((e^(alpha eps) + e^((1 - alpha) eps)) / (e^eps + 1)), its smaller term and its rounding negligible or kept
-        top = np.logaddexp(alpha * epsilon, (1 - alpha) * epsilon) - np.logaddexp(epsilon, 0.0)
-        return min(epsilon, float(top) / (alpha - 1))
-    p = scipy.special.expit(epsilon)
+        top = _log_of_sum(alpha * epsilon, (1 - alpha) * epsilon) - _log_of_sum(epsilon, 0.0)
+        return min(epsilon, top / (alpha - 1))
+    p = 1 / (1 + math.exp(-epsilon))
     # First-order terms cancel: sum p e^((alpha - 1) loss) - 1, with losses +-epsilon.
     excess = p * math.expm1((alpha - 1) * epsilon) + (1 - p) * math.expm1(-(alpha - 1) * epsilon)
-    return min(epsilon, max(0.0, math.log1p(float(excess)) / (alpha - 1)))
+    return min(epsilon, max(0.0, math.log1p(excess) / (alpha - 1)))
+
+
+def _log_of_sum(larger: float, smaller: float) -> float:
+    """log(e^larger + e^smaller): as `np.logaddexp`, which takes five times as long for two numbers."""
+    return larger + math.log1p(math.exp(smaller - larger))
 
 
 def group(epsilon: float, delta: float, size: int) -> tuple[float, float]:

@@ -84,11 +84,12 @@ def law_renyi(law: Law, alpha: float, sensitivity: float, count: int = 1) -> flo
     """The law's own Rényi divergence where it has one, or the best that its pure and zCDP guarantees imply."""
     if _offers(type(law), RenyiPrivate):
         return count * cast(RenyiPrivate, law).renyi(alpha, sensitivity)
-    bounds = [alpha * law.zcdp(sensitivity, count)]
-    epsilon, times = pure_uses(law, sensitivity, count)
-    if math.isfinite(epsilon):
-        bounds.append(times * pure_renyi(alpha, epsilon))
-    return min(bounds)
+    return _implied_renyi(alpha, law.zcdp(sensitivity, count), *pure_uses(law, sensitivity, count))
+
+
+def _implied_renyi(alpha: float, rho: float, epsilon: float, times: int) -> float:
+    """The divergence that rho-zCDP allows, or `times` epsilon-DP uses, where that is less."""
+    return min(alpha * rho, times * pure_renyi(alpha, epsilon)) if math.isfinite(epsilon) else alpha * rho
 
 
 def law_pair(law: Law, sensitivity: float) -> tuple[tuple[float, ...], float] | None:
@@ -130,7 +131,14 @@ class Plain:
         return self.law.zcdp(self.sensitivity, self.count)
 
     def renyi(self, alpha: float) -> float:
-        return law_renyi(self.law, alpha, self.sensitivity, self.count)
+        if self._implied is None:
+            return law_renyi(self.law, alpha, self.sensitivity, self.count)
+        return _implied_renyi(alpha, *self._implied)
+
+    @cached_property
+    def _implied(self) -> tuple[float, float, int] | None:
+        """What a law without divergences of its own says at every order: rho, and uses of a pure epsilon."""
+        return None if _offers(type(self.law), RenyiPrivate) else (self.zcdp(), *self.uses()[0])
 
     def profile(self, epsilon: float) -> float | None:
         return self.law.delta(epsilon, self.sensitivity) if self.count == 1 else None

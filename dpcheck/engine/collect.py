@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 from dpcheck.errors import CollectionError
 
@@ -133,7 +133,7 @@ def content_of(file: ContentFile, kinds: tuple[type, ...]) -> list[Any]:
 def borrowed(file: ContentFile) -> set[int]:
     """Ids of what the module of an imported file has from neighbours that are content themselves."""
     module = imported(file)
-    values = (getattr(module, name, None) for name in _text(file.path, file.path.stat().st_mtime_ns).borrowed)
+    values = (getattr(module, name, None) for name in _borrowed(file.path, file.path.stat().st_mtime_ns))
     return {id(item) for value in values for item in (value if isinstance(value, list | tuple) else (value,))}
 
 
@@ -154,28 +154,31 @@ def _broken(file: ContentFile, error: BaseException) -> str:
     return text
 
 
-class _Text(NamedTuple):
-    """What the text of a Python file says: its string literals with their lines, and the names from its neighbours."""
-
-    strings: tuple[tuple[str, int], ...]
-    borrowed: frozenset[str]
+@functools.lru_cache(maxsize=512)
+def _tree(path: Path, modified: int) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 @functools.lru_cache(maxsize=512)
-def _text(path: Path, modified: int) -> _Text:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
-    near = (node for node in tree.body if isinstance(node, ast.ImportFrom) and node.level)
+def _borrowed(path: Path, modified: int) -> frozenset[str]:
+    """The names that a Python file has from its neighbours."""
+    near = (node for node in _tree(path, modified).body if isinstance(node, ast.ImportFrom) and node.level)
     # Files that begin with `_` are not collected: what they hold stands where it is imported.
     content = (node for node in near if not (node.module or "_").rpartition(".")[2].startswith("_"))
-    names = frozenset(alias.asname or alias.name for node in content for alias in node.names)
-    return _Text(tuple(sorted(((str(node.value), node.lineno) for node in nodes), key=lambda pair: pair[1])), names)
+    return frozenset(alias.asname or alias.name for node in content for alias in node.names)
+
+
+@functools.lru_cache(maxsize=512)
+def _strings(path: Path, modified: int) -> tuple[tuple[str, int], ...]:
+    nodes = (node for node in ast.walk(_tree(path, modified)) if isinstance(node, ast.Constant))
+    literals = ((node.value, node.lineno) for node in nodes if isinstance(node.value, str))
+    return tuple(sorted(literals, key=lambda pair: pair[1]))
 
 
 def strings(path: Path) -> tuple[tuple[str, int], ...]:
     """Every string literal of a Python file with its line; none when the file does not parse."""
     try:
-        return _text(path, path.stat().st_mtime_ns).strings
+        return _strings(path, path.stat().st_mtime_ns)
     except (SyntaxError, OSError, ValueError):
         return ()
 

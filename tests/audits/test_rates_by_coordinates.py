@@ -11,10 +11,9 @@ from audits.lp_spaces import section_5_2 as spikes
 from audits.lp_spaces.cases import WALK, spiked
 from dpcheck.algorithms.l1_geometry import NoisyMirrorDescent
 from dpcheck.errors import InvalidInput
-from dpcheck.harness.scaling import Equal
-from dpcheck.harness.scaling.at_once import AtOnce
+from dpcheck.harness.scaling import Equal, Simulated
 
-PHASES = AtOnce(section_3_2.phases, 400)
+PHASES = Simulated(section_3_2.phases, 400)
 
 
 def test_steeper_losses_told_a_steeper_class_have_as_much_more_risk() -> None:
@@ -49,9 +48,9 @@ def test_without_noise_selections_are_the_lines_of_the_algorithm(d: int) -> None
     one = one.running(replace(one.algorithm, inner=quiet, bound_dial=0.05))
     assert one.algorithm.schedule(one.problem, one.n).phases[-1].distance < 0.5
     drawn = Equal(4)(one, 0, "lines").value
-    assert AtOnce(section_5.selections, 8)(one, 0).value == pytest.approx(drawn, rel=1e-5)
+    assert Simulated(section_5.selections, 8)(one, 0).value == pytest.approx(drawn, rel=1e-5)
     louder = one.running(replace(one.algorithm, inner=replace(quiet, noise_dial=1.0)))
-    assert AtOnce(section_5.selections, 8)(louder, 0).value > 2 * drawn
+    assert Simulated(section_5.selections, 8)(louder, 0).value > 2 * drawn
 
 
 def test_sizes_give_the_first_run_its_phases_without_rounding() -> None:

@@ -50,7 +50,7 @@ def bowl(d: int, curvature: float = 1.0, theta: float = 2.0) -> KnownWell:
 def ends(work: Any, *phases: Any, trials: int = 4000) -> Any:
     problem = Problem.of(work, ApproxDP(1.0, 1e-6))
     one = Instance(Told(phases), work, problem, 2**20, {})  # type: ignore[arg-type]
-    return noisy_phases(one, np.random.default_rng(0), trials)
+    return noisy_phases([one], np.random.default_rng(0), trials)[0]
 
 
 def steps(work: KnownWell, phase: Phase, trials: int) -> Any:

@@ -21,7 +21,7 @@ from dpcheck.harness.scaling.families import Axis, Family, geometric, powers
 from dpcheck.harness.scaling.line import Line, Move, clipped_mean
 from dpcheck.harness.scaling.pairs import RatePair, pairs
 from dpcheck.harness.scaling.rows import Row, scaling
-from dpcheck.harness.scaling.simulated import Shared, Simulated
+from dpcheck.harness.scaling.simulated import Simulated, one_by_one
 from dpcheck.harness.scaling.slopes import Rate, Series, Word, rate
 from dpcheck.harness.scaling.walk import Steps, Walk
 from dpcheck.harness.scaling.wide import Accelerating, Wide
@@ -46,7 +46,6 @@ __all__ = [
     "Risk",
     "Row",
     "Series",
-    "Shared",
     "Simulated",
     "Steps",
     "Walk",
@@ -56,6 +55,7 @@ __all__ = [
     "averaged_descent",
     "clipped_mean",
     "geometric",
+    "one_by_one",
     "pairs",
     "powers",
     "rate",

@@ -20,6 +20,8 @@ from dpcheck.verdicts import Verdict, consistent, undecided
 
 ANY = 1e300
 """Oracle calls of a drawn run: what costs too much is refused by its number of trials and atoms, not here."""
+ROUNDS = 3
+"""Halvings of the grid around the worst member: it moves through the class with the size, and would ripple else."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,11 @@ class Engine(Protocol):
 @runtime_checkable
 class SharedNoise(Engine, Protocol):
     """Runs several members at once under the same noise, so that none of them is lucky."""
+
+    @property
+    def rounds(self) -> int:
+        """Halvings of the grid around the worst member; one where it is an end of its class at every size."""
+        ...
 
     def together(self, instances: Sequence[Instance], seed: int, *key: Any, pilot: bool = False) -> list[Risk]:
         """The risks of instances of one problem, in their order."""

@@ -33,6 +33,7 @@ class Equal:
 
     trials: int
     quantile: float | None = None
+    rounds: int = 1
     plan: Callable[[Instance], Schedule[Any]] | None = None
 
     def __call__(self, instance: Instance, seed: int, *key: Any, pilot: bool = False) -> Risk:

@@ -34,9 +34,8 @@ from dpcheck.claims import evaluate
 from dpcheck.errors import InvalidInput
 from dpcheck.harness.budget import CERTIFIED
 from dpcheck.harness.scaling.controls import NAMES, controls, largest
-from dpcheck.harness.scaling.engines import Engine, Instance, Risk, SharedNoise
+from dpcheck.harness.scaling.engines import ROUNDS, Engine, Instance, Risk, SharedNoise
 from dpcheck.harness.scaling.families import Family, Member, named
-from dpcheck.harness.scaling.simulated import Simulated
 from dpcheck.harness.scaling.slopes import KEPT, MARGIN, MEANING, Rate, Series, Word, rate, spelled
 from dpcheck.harness.scaling.terms import Part, leading
 from dpcheck.privacy import ApproxDP
@@ -51,9 +50,6 @@ WHOLE = 1e-3
 """Relative rounding of a number of the schedule up to which a size counts as whole."""
 ALGORITHM = "the algorithm"
 
-
-ROUNDS = 3
-"""Halvings of the grid around the worst member: it moves through the class with the size, and would ripple else."""
 
 BATCH = 8
 """Members that run at once where they share the noise, before it is asked whether a milder one could be as bad."""
@@ -188,7 +184,7 @@ class Row:
                     risks = [engine(instances[0], context.seed, *key, named(some[0][0]), pilot=True)]
                 drawn = risks[0].degrees > 0
                 # Where no member is lucky, none has to be run again.
-                how = drawn, drawn and not isinstance(engine, SharedNoise | Simulated)
+                how = drawn, drawn and not isinstance(engine, SharedNoise)
                 tried.extend(PilotedMember(risk.value, *how, *one) for one, risk in zip(some, risks, strict=True))
             return max(tried, key=lambda each: each.risk)
 
@@ -197,7 +193,7 @@ class Row:
 
         family, worst = self.family, pilot(self.family)
         ends = family.ends(worst.member)
-        for _ in range(1 if isinstance(engine, SharedNoise) else ROUNDS):
+        for _ in range(engine.rounds if isinstance(engine, SharedNoise) else ROUNDS):
             family = family.finer()
             worst = pilot(family.around(worst.member))
         if worst.lucky and finalists > 1:  # the best of many pilots was

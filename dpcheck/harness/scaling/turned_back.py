@@ -13,6 +13,7 @@ import scipy
 from dpcheck.errors import InvalidInput
 from dpcheck.harness.scaling.engines import Instance
 from dpcheck.harness.scaling.line import clipped_mean
+from dpcheck.harness.scaling.simulated import one_by_one
 from dpcheck.interfaces import Algorithm, Array, Problem, Rng
 from dpcheck.workloads.power_well import PowerWell
 
@@ -24,6 +25,7 @@ AT_EDGE = 0.01
 """Share of runs that may meet the edge of a ball, where no law is known of those that do."""
 
 
+@one_by_one
 def noisy_phases(one: Instance, rng: Rng, trials: int) -> Array:
     """Where runs with noise on each step end on linear losses over an interval, or on wells of exponent 2 in a ball.
 

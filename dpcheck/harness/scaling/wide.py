@@ -54,6 +54,7 @@ class Wide:
     phases: Callable[[Instance], Sequence[Accelerating]]
     grain: int = 2
     quantile: None = None
+    rounds: int = 1
 
     def __call__(self, instance: Instance, seed: int, *key: Any, pilot: bool = False) -> Risk:
         return self.together([instance], seed, *key, pilot=pilot)[0]
