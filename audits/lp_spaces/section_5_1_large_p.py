@@ -19,6 +19,7 @@ from dpcheck.algorithms.lp_spaces.regular import kappa as regularity
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of, explicit_of, order_of, stated
+from dpcheck.errors import DpcheckError
 from dpcheck.harness import risk, runtime
 from dpcheck.harness.plans import planned_within
 from dpcheck.harness.replay import Case
@@ -148,7 +149,12 @@ def lines_of_phased_sgd(context: Context, *, n: int) -> Verdict:
     work, trials, plan = huber(3), context.scale(20, 200), HalvingPhasedSGD(scale=3.0)
     schedule = plan.schedule(problem(work, 0.9), n)
     run, rows = Run[Any](schedule, trials, context.rng("run")), work.rows(context.rng("data"), trials, n)
-    out = plan.execute(run, work, Fixed(rows), np.full((1, 3), 0.7))
+    try:
+        out = plan.execute(run, work, Fixed(rows), np.full((1, 3), 0.7))
+    except DpcheckError as error:
+        return differs(f"what is planned cannot be run: {error}", "exact")
+    if not np.isfinite(out).all():
+        return differs("what is returned is no number", "exact")
     w, first, cores = np.full((trials, 3), 0.7), 0, []
     for phase, entry in zip(schedule.phases, run.transcript.entries, strict=True):
         iterates = [w]
