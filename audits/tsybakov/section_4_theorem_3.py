@@ -82,7 +82,7 @@ def even_parts(j: int) -> int:
 
 @check("tsybakov/thm-3@derived", kind="accuracy", grid={"theta_bar": (1.5, 2.0)})
 def exponent_of_the_iterated_guarantee(context: Context, *, theta_bar: float) -> Verdict:
-    """theta = 2, lambda = 1/2: local slopes of the guarantee in n, which tend to that of the derived order, not to -1."""
+    """theta = 2, lambda = 1/2: local slopes of the guarantee in n, which tend to the derived order's, not to -1."""
     logs = [10.0, 16.0, 24.0, 40.0, 60.0, 128.0, 512.0]
     values = [iterated_guarantee(x, theta_bar) for x in logs]
     slopes = [math.log2(b / a) / (y - x) for (x, a), (y, b) in itertools.pairwise(zip(logs, values, strict=True))]

@@ -235,7 +235,7 @@ def printed_weights_start_below_one(context: Context, *, T: int) -> Verdict:
     "tsybakov/alg-7", kind="runtime", also=("tsybakov/alg-7@corrected",), grid={"n": by_size((2**8,), (2**8, 2**16))}
 )
 def one_pass_in_parts(context: Context, *, n: int) -> Verdict:
-    """Gradients of Algorithm 7 against n; at θ̄ = 2 its parts leave out an eighth of 2^8 records, a sixteenth of 2^16."""
+    """Gradients of Algorithm 7 against n; at θ̄ = 2 its parts leave an eighth of 2^8 records, a sixteenth of 2^16."""
     algorithm = IteratedAccelerated(theta_bar=2.0, **IteratedAccelerated.readings["corrected"])
     calls = float(counted(context, algorithm, well(2.0, 2.0), n).numbers["calls"])
     bounds = [stated(label, n=n) for label in ("tsybakov/alg-7", "tsybakov/alg-7@corrected")]
