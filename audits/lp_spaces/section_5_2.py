@@ -269,15 +269,13 @@ def truncated_lines_with_the_dual_exponent(context: Context, *, p: float, level:
     return truncated_lines(context, p, level, "corrected", shuffled_case(16, level, p))
 
 
-def truncated_lines(
-    context: Context, p: float, level: float, reading: str, chosen: TruncatedMirrorDescent, size: int = 4096
-) -> Verdict:
+def truncated_lines(context: Context, p: float, level: float, reading: str, chosen: TruncatedMirrorDescent) -> Verdict:
     """Gradients above beta M + lambda are zero, the others whole; every step minimises <g, w> + gamma D_Phi(w, w_t)
-    over the ball; the output is the plain average.
+    over the ball; the output is the plain average. Five records fill no batch, and are not shuffled either.
 
     w minimises over {|w|_s <= rho} iff <s, w> = -rho |s|_* at s = g + gamma (grad Phi(w) - grad Phi(w_t)).
     """
-    steps, trials = 16, context.scale(12, 20)
+    steps, trials, size = 16, context.scale(12, 20), 4096 + 5
     dual, space = min(1 / (p - 1), 2 * math.log(3)), dual_regularity(p, 3)
     r, s_exponent = (dual, dual / (dual - 1)) if reading == "paper" else (space.r, space.s)
     work = replace(heavy(3, p), s=s_exponent)
@@ -290,6 +288,8 @@ def truncated_lines(
     out = algorithm.execute(run, work, Fixed(rows), np.zeros((1, 3)))
     if shuffled:
         rows = np.take_along_axis(rows, run.transcript.coins[0][:, :, None], axis=1)
+        if rows.shape[1] != 4096:
+            return differs(f"{rows.shape[1]} records are shuffled, of which 4096 fill batches", "exact")
     blocks = rows[:, : steps * row.batch].reshape(trials, steps, row.batch, 3)
     bound = work.constants.diameter(p) * work.constants.smoothness(p) + level  # beta M + lambda
     w, total = np.zeros((trials, 3)), np.zeros((trials, 3))

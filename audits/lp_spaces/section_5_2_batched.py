@@ -68,7 +68,7 @@ def lines_of_batched_descent(context: Context, *, p: float, level: float) -> Ver
     """
     # unbound: the lines at the schedule's own numbers, which the settings compare with the claims
     kind = EuclideanHeavyTails if p == 2 else BatchedMirrorDescent
-    return truncated_lines(context, p, level, "corrected", kind(p=p, steps=16, threshold=level), 4096 + 5)
+    return truncated_lines(context, p, level, "corrected", kind(p=p, steps=16, threshold=level))
 
 
 @check(
