@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,11 @@ import scipy
 
 from dpcheck.algorithms.lp_spaces.hard_instances import lower_instance
 from dpcheck.checks import Context, check
-from dpcheck.engine.statements import explicit_of, order_of
+from dpcheck.engine.statements import explicit_of, order_of, stated
 from dpcheck.geometry import Ball
 from dpcheck.harness.lower_bound import Fact
 from dpcheck.harness.lower_bound import verdict as lower_bound_verdict
+from dpcheck.harness.plans import answered, wrongly_answered
 from dpcheck.harness.symbolic import proved
 from dpcheck.symbols import L, epsilon, mu, n, omega
 from dpcheck.verdicts import Verdict, consistent, differs
@@ -53,6 +55,20 @@ def statistical_term_by_its_bayes_risk(context: Context) -> Verdict:
     return lower_bound_verdict(facts)
 
 
+@check("lp_spaces/thm-5", kind="transcription")
+def range_of_theorem_5(context: Context) -> Verdict:
+    """It speaks of n up to sqrt(d log(1/delta))/epsilon, of epsilon up to 1, and of delta from 2^-n up to 1/n alone."""
+    at = {"n": 10, "d": 100, "epsilon": 0.5, "delta": 1e-2, "omega": 1.0}
+    sides: dict[bool, tuple[dict[str, float], ...]] = {
+        True: ({"n": 42}, {"epsilon": 1.0}, {"delta": 1.01 * 2.0**-10}, {"delta": 0.099}),
+        False: ({"n": 43}, {"epsilon": 1.01}, {"delta": 0.99 * 2.0**-10}, {"delta": 0.1}),
+    }
+    asked = [
+        (str(one), partial(stated, context.label, **{**at, **one}), legal) for legal in sides for one in sides[legal]
+    ]
+    return answered(wrongly_answered(asked), "it speaks of these on one side of each edge, and of none on the other")
+
+
 BODIES = ("ball", "cube", "cross-polytope", "ellipsoid")
 
 
@@ -88,9 +104,10 @@ def signs_of_the_hard_instance(context: Context, *, body: str) -> Verdict:
 @check("lp_spaces/claim-after-thm-5", kind="symbolic")
 def private_terms_of_both_bounds(context: Context) -> Verdict:
     """The private term of Theorem 4, as derived, over that of Theorem 5, at L = 1 and curvature C_min²."""
-    stated = explicit_of("lp_spaces/claim-after-thm-5")
-    (curvature,) = (symbol for symbol in stated.free_symbols if symbol.name == "C_min")
+    here = explicit_of("lp_spaces/claim-after-thm-5")
+    (curvature,) = (symbol for symbol in here.free_symbols if symbol.name == "C_min")
     upper = order_of("lp_spaces/thm-4@derived").subs({L: 1, mu: curvature**2})
     bounds = (upper, order_of("lp_spaces/thm-5"))
     (private,), (least,) = ([term for term in bound.args if term.has(epsilon)] for bound in bounds)
-    return proved({"ratio - claim": private / least - stated})
+    alone = order_of("lp_spaces/thm-5@literal")
+    return proved({"ratio - claim": private / least - here, "the same term alone": private / alone - here})
