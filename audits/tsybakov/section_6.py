@@ -289,7 +289,8 @@ def drawn_places_are_private(context: Context, *, epsilon: float, delta: float) 
 def lines_of_placed_batches(context: Context, *, loss: str) -> Verdict:
     """Places, sums over n/(2T), points between averages and steps, prox steps; some batches are empty.
 
-    Each of T = 5 batches has a tenth of the records and none of them a half, by Hoeffding's inequality.
+    Each of T = 5 batches has a tenth of the records and none of them a half, by Hoeffding's inequality; and as many
+    places are drawn from as the plan tells the accountant.
     """
     work, n, trials = LOSSES[loss], 12, 100
     seen = watch(context, placed(batches=5), told(work, ApproxDP(0.2, 0.1)), work, n, trials)
@@ -297,7 +298,9 @@ def lines_of_placed_batches(context: Context, *, loss: str) -> Verdict:
     end = steps_of_places(seen, "tsybakov/alg-6@weights", row, seen.rows, seen.start, seen.domain)
     lines = seen.verdict(end, [Released("batch", row.sigma, 0, n, row.T, 2 * row.level / row.b)])
     shares = drawn.mean(axis=(0, 1))
-    off = float(np.abs(shares - np.array([0.5 / row.T] * row.T + [0.5])).max())
+    planned = seen.plan.releases[0].reads[0].sampling
+    places = (2 * row.T, planned.size if planned is not None else 1)
+    off = float(np.abs(shares - [[1 / size] * row.T + [1 - row.T / size] for size in places]).max())
     allowed = math.sqrt(math.log(2 * len(shares) / context.failure_probability) / (2 * trials * n))
     if off > allowed:
         said = f"the share of records in a batch, or in none, is off by {off:.3g}, {allowed:.3g} is allowed"
