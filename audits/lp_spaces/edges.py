@@ -116,7 +116,7 @@ def _optimised() -> Iterator[Asked]:
     stiff = replace(task, workload=quadratic(Ball(2, 0.5), 0.5), weight=0.9, centre=np.zeros((1, 2)), gap=1e-3)
     stiff = replace(stiff, sample=Fixed(np.full((1, 3, 2), 0.1)).read())
     # Of an objective that is as curved as it is smooth the first step ends at the minimum.
-    yield "the optimiser of a round objective", lambda: ProjectedGradient(limit=2)(stiff), True
+    yield "the optimiser of a round objective", lambda: ProjectedGradient(limit=2)(replace(stiff, gap=1e-12)), True
     yield "the closed form without a ridge", lambda: exact_minimiser(replace(stiff, weight=0.0)), True
     for curvature in (JUST, 0.0):
         yield f"a gap at curvature {curvature}", lambda c=curvature: mapping_gap(np.ones((1, 1)), c), curvature > 0  # type: ignore[misc]

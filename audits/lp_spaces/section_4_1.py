@@ -219,7 +219,7 @@ def linear_losses_are_certified(context: Context, *, epsilon: float, delta: floa
 def gradients_of_the_optimiser(context: Context, *, alpha: float) -> Verdict:
     """Projected gradients that stop by their certificate ask for no more gradients than the schedule says."""
     work = quadratic(Ball(3, 0.5), 0.5)
-    algorithm = ApproximateObjectivePerturbation(lambda_=0.5, alpha=alpha, optimizer=ProjectedGradient())
+    algorithm = ApproximateObjectivePerturbation(lambda_=0.5, alpha=alpha, optimizer=ProjectedGradient(1000))
     counted = runtime.count(algorithm, work, problem(work, 0.5), 60, 2, context.seed, context.name, alpha)
     return runtime.verdict(counted.gradients, counted.claimed, x=1 / alpha, variable="1/alpha")
 
@@ -229,7 +229,7 @@ def certificate_is_sure(context: Context, *, gap: float) -> Verdict:
     """The certified gap lies above the true one in every trial, and below alpha."""
     left, right, trials = [], [], context.scale(200, 2000)
     for task in (*optimised(context, trials, gap), next_to_the_end(gap)):
-        solution = ProjectedGradient(limit=10_000)(task)
+        solution = ProjectedGradient(limit=1000)(task)
         left.append(value(task, solution.point) - value(task, exact_minimiser(task)))
         # Values of order 1 are subtracted: 8 units of rounding.
         right.append(np.full(len(solution.point), min(solution.gap, gap) + 8 * np.finfo(float).eps))
@@ -240,7 +240,7 @@ def certificate_is_sure(context: Context, *, gap: float) -> Verdict:
 def steps_of_the_optimiser(context: Context, *, gap: float) -> Verdict:
     """The optimiser's gradients on a sample stay within condition number times logarithm."""
     work = quadratic(Ball(3, 0.5), 0.5)
-    algorithm = ApproximateObjectivePerturbation(lambda_=0.2, alpha=gap, optimizer=ProjectedGradient())
+    algorithm = ApproximateObjectivePerturbation(lambda_=0.2, alpha=gap, optimizer=ProjectedGradient(1000))
     counted = runtime.count(algorithm, work, problem(work, 0.5), 100, 1, context.seed, context.name, gap)
     return runtime.verdict(counted.gradients, counted.claimed, x=1 / gap, variable="1/gap")
 
