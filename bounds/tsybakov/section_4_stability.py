@@ -217,6 +217,7 @@ def drift_along_an_axis(proof: Proof) -> None:
     proof.assumes("tsybakov/rem-2@parted", 65 * C, 16 * R)
     proof.assumes("tsybakov/rem-2@parted", eta * lambda_ * n, sp.S.One)
     proof.assumes("tsybakov/rem-2@parted", sp.Integer(5), n)
+    proof.assumes("tsybakov/rem-2@parted", eta * (H + lambda_), sp.S.One)
     cosine = proof.equal(
         "<u, v>", lambda: sp.Rational(3, 5) * sp.Rational(5, 13) + sp.Rational(4, 5) * sp.Rational(12, 13),
         sp.Rational(63, 65),
