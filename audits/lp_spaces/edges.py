@@ -204,7 +204,7 @@ def _phased() -> Edges:
         ):
             wrong = {**usual, name: value}
             yield f"the quoted rate at {name} = {value}", lambda given=wrong: constrained_rate(**given), False  # type: ignore[misc]
-        yield "the quoted rate at p = 2", lambda: constrained_rate(**{**usual, "p": 2.0}), True
+        yield "the quoted rate at p = 2 on a line", lambda: constrained_rate(**{**usual, "p": 2.0, "d": 1}), True
 
     return plans(), calls()
 
@@ -251,8 +251,9 @@ def _truncated(of: Callable[..., TruncatedMirrorDescent], p: float) -> Edges:
                 n,
                 False,
             )
-            named = told(epsilon=edge_that_is_named() * (1 - 1e-3), smoothness=2.0, diameter=D)
-            yield "epsilon below what a refusal names", chosen(), named, n, True
+            for side in (1 - 1e-3, 1 + 1e-3):
+                named = told(epsilon=edge_that_is_named() * side, smoothness=2.0, diameter=D)
+                yield f"{side} of the epsilon that a refusal names", chosen(), named, n, side < 1
 
     def calls() -> Iterator[Asked]:
         own = chosen(steps=16, threshold=1.0)
