@@ -26,7 +26,7 @@ from typing import Any, Literal
 
 import sympy as sp
 
-from dpcheck.algebra import Side, Where, built, equality, inequality, resolution, short, tidy, under
+from dpcheck.algebra import Side, Where, built, equality, inequality, resolution, sameness, short, tidy, under
 from dpcheck.asymptotics import Order, Ray, Regime, Undecided, at_most
 from dpcheck.asymptotics.optima import least_order
 from dpcheck.claims import Claim, Relation
@@ -323,13 +323,15 @@ class Proof:
         if not exact:
             standing, detail = self._compared(low, high, regime, both=False)
         else:
-            standing, detail = (equality if claim.relation == "=" else inequality)(low, high)
+            compared = equality if claim.relation == "=" else inequality if looser else sameness
+            standing, detail = compared(low, high)
         sign = claim.relation if exact else {"<=": "≲", ">=": "≳"}.get(claim.relation, "≍")
         shown = [Formula(claim.quantity, sign, bound)]
         if bound != stated:
             shown.append(Formula("", sign, stated))
         if standing == "follows":
-            standing, detail = self._tight(standing, detail, looser, exact and equality(here, there)[0] == "follows")
+            same = exact and (detail == "equal" if compared is sameness else equality(here, there)[0] == "follows")
+            standing, detail = self._tight(standing, detail, looser, same)
         notices = resolution(here, there, claim.relation, looser) if exact else _ORDERS[looser]
         text = f"which is {claim.title} ({label})"
         self.steps.append(Step(text, standing, tuple(shown), under(where, detail), f"{label}: {notices}"))

@@ -35,3 +35,17 @@ def test_what_is_wrong_is_not_simplified(wrong: tuple[sp.Expr, sp.Expr], monkeyp
 def test_what_is_wrong_nearly_nowhere_is_found_too() -> None:
     """Below n = 1/2 alone."""
     assert algebra.inequality(sp.Rational(1, 2), n)[0] == "fails"
+
+
+def test_minima_are_tried_at_every_point_before_they_are_simplified(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two minima one is the other wherever another term is smaller, and SymPy takes minutes to find where."""
+    x, y = sp.symbols("x y", positive=True)
+    monkeypatch.setattr(sp, "simplify", lambda *_: pytest.fail("SymPy was asked"))
+    assert algebra.equality(sp.Min(x, 4 * y), sp.Min(x, 8 * y))[0] == "fails"
+
+
+def test_two_sides_that_are_one_differ_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert algebra.sameness(n, n) == ("follows", "equal")
+    assert algebra.sameness(n + T, n)[0] == "fails"
+    monkeypatch.setattr(algebra, "inequality", lambda *_: pytest.fail("SymPy was asked for a sign"))
+    assert algebra.sameness(n, n + T) == ("follows", "")

@@ -25,6 +25,7 @@ from dpcheck.algorithms.lp_spaces.optimizer import ProjectedGradient, mapping_ga
 from dpcheck.algorithms.lp_spaces.rates import constrained_rate
 from dpcheck.algorithms.lp_spaces.regular import mirror_map
 from dpcheck.algorithms.lp_spaces.truncated import TruncatedMirrorDescent
+from dpcheck.errors import Infeasible
 from dpcheck.geometry import Ball, Interval
 from dpcheck.harness.plans import Asked, Edges, Plan, dialled
 from dpcheck.interfaces import Algorithm, Constants, Problem
@@ -57,12 +58,18 @@ def told(dimension: int = 4, epsilon: float = EPSILON, **constants: Any) -> Prob
 
 
 def at_their_caps(rule: AlphaRule) -> list[float]:
-    """alpha of Algorithms 1 and 2 for steep losses, two records and a narrow set; gradients of 7 flat losses."""
+    """alpha of Algorithms 1 and 2 for steep losses, two records and a narrow set; gradients of 7 flat losses; alpha of
+    64 records of a set that is narrow only, in units of L D/n^(3/2); and R, which is told the bounds.
+    """
     steep = told(lipschitz=100.0, diameter=1.0, hessian_rank=1, extra={"width": 1e-3, "modulus": 50.0})
     first = ApproximateObjectivePerturbation(alpha_rule=rule)
     flat = first.schedule(told(hessian_rank=0, smoothness=math.inf), 7)
-    rows = [algorithm.schedule(steep, 2).phases[0] for algorithm in (first, StronglyConvexObjectivePerturbation())]
-    return [*(row.alpha for row in rows), flat.gradients]
+    second = StronglyConvexObjectivePerturbation()
+    rows = [algorithm.schedule(steep, 2).phases[0] for algorithm in (first, second)]
+    narrow = told(hessian_rank=0, extra={"width": 1e-3, "modulus": L * D / 2})
+    cap = first.schedule(narrow, 64).phases[0].alpha / (L * D / 64**1.5)
+    radii = [algorithm.terms(narrow, 64)["R"] for algorithm in (first, second)]
+    return [*(row.alpha for row in rows), flat.gradients, cap, *radii]
 
 
 def _perturbed() -> Edges:
@@ -104,11 +111,12 @@ def _optimised() -> Iterator[Asked]:
         ("no gap", replace(task, gap=0.0), False),
         ("an endless gap", replace(task, gap=math.inf), False),
     ):
-        yield f"the optimiser with {said}", lambda given=given: ProjectedGradient()(given), legal  # type: ignore[misc]
+        yield f"the optimiser with {said}", lambda given=given: ProjectedGradient(limit=1000)(given), legal  # type: ignore[misc]
     yield "the optimiser in no step", lambda: ProjectedGradient(limit=0)(task), False
     stiff = replace(task, workload=quadratic(Ball(2, 0.5), 0.5), weight=0.9, centre=np.zeros((1, 2)), gap=1e-3)
     stiff = replace(stiff, sample=Fixed(np.full((1, 3, 2), 0.1)).read())
-    yield "the optimiser where its step matters", lambda: ProjectedGradient(limit=1000)(stiff), True
+    # Of an objective that is as curved as it is smooth the first step ends at the minimum.
+    yield "the optimiser of a round objective", lambda: ProjectedGradient(limit=2)(replace(stiff, gap=1e-12)), True
     yield "the closed form without a ridge", lambda: exact_minimiser(replace(stiff, weight=0.0)), True
     for curvature in (JUST, 0.0):
         yield f"a gap at curvature {curvature}", lambda c=curvature: mapping_gap(np.ones((1, 1)), c), curvature > 0  # type: ignore[misc]
@@ -196,7 +204,7 @@ def _phased() -> Edges:
         ):
             wrong = {**usual, name: value}
             yield f"the quoted rate at {name} = {value}", lambda given=wrong: constrained_rate(**given), False  # type: ignore[misc]
-        yield "the quoted rate at p = 2", lambda: constrained_rate(**{**usual, "p": 2.0}), True
+        yield "the quoted rate at p = 2 on a line", lambda: constrained_rate(**{**usual, "p": 2.0, "d": 1}), True
 
     return plans(), calls()
 
@@ -212,6 +220,14 @@ def _truncated(of: Callable[..., TruncatedMirrorDescent], p: float) -> Edges:
 
     def chosen(**fields: Any) -> Algorithm[Any]:
         return of(**{"p": p, "steps": 16, "threshold": 2 * D, **CORRECTED, **fields})
+
+    def edge_that_is_named() -> float:
+        """The largest epsilon by the words of a refusal."""
+        try:
+            chosen().schedule(told(epsilon=2 * epsilon, smoothness=2.0, diameter=D), n)
+        except Infeasible as error:
+            return float(error.needs.split()[2])
+        return math.inf
 
     def plans() -> Iterator[Plan]:
         yield "all at their edges", chosen(), at(), n, True
@@ -235,6 +251,9 @@ def _truncated(of: Callable[..., TruncatedMirrorDescent], p: float) -> Edges:
                 n,
                 False,
             )
+            for side in (1 - 1e-3, 1 + 1e-3):
+                named = told(epsilon=edge_that_is_named() * side, smoothness=2.0, diameter=D)
+                yield f"{side} of the epsilon that a refusal names", chosen(), named, n, side < 1
 
     def calls() -> Iterator[Asked]:
         own = chosen(steps=16, threshold=1.0)

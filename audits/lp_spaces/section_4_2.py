@@ -1,4 +1,4 @@
-"""Section 4.2: the strongly convex form, the two pairs that refute Theorem 3, and the lower bound."""
+"""Section 4.2: the strongly convex form, and the two pairs that refute Theorem 3."""
 
 from __future__ import annotations
 
@@ -6,23 +6,20 @@ import itertools
 import math
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import sympy as sp
 
 from dpcheck.accounting import account
 from dpcheck.algorithms.lp_spaces import StronglyConvexObjectivePerturbation
-from dpcheck.algorithms.lp_spaces.hard_instances import lower_instance
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.engine.algorithms import algorithms
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.settings import drawn, settings
-from dpcheck.engine.statements import bound_of, explicit_of, order_of
+from dpcheck.engine.statements import bound_of, order_of
 from dpcheck.geometry import Ball, Interval
 from dpcheck.harness import accuracy, risk, runtime, sensitivity, stability
 from dpcheck.harness.data_free import told_apart
-from dpcheck.harness.lower_bound import verdict as lower_bound_verdict
 from dpcheck.harness.plans import answered, wrongly_answered
 from dpcheck.harness.replay import Case
 from dpcheck.harness.scaling import Axis, Family, Instance, geometric, powers, scaling
@@ -33,7 +30,7 @@ from dpcheck.interfaces import Array, Sample
 from dpcheck.running import Run
 from dpcheck.solvers import Pushed
 from dpcheck.symbols import BY_NAME, D, L, delta, epsilon, mu, n, omega
-from dpcheck.verdicts import Verdict, combine, consistent, differs, holds, undecided
+from dpcheck.verdicts import Verdict, combine, holds, undecided
 from dpcheck.workloads import QuadraticMean, signs_on
 from dpcheck.workloads.signs import CurvedMean
 
@@ -59,7 +56,6 @@ from .lemmas import (
     OF_PERTURBATIONS,
     WHERE_THE_MEAN_LEADS,
     distant,
-    geometry_of,
     perturbation,
     quadratic,
 )
@@ -410,62 +406,6 @@ def ball_rate_of_strongly_convex_losses(context: Context) -> Verdict:
     return proved({"derived": derived - here, "printed - Remark 2": printed - here - (1 / epsilon - 1) / n})
 
 
-@check("lp_spaces/thm-5@literal", kind="lower-bound", expect="refuted")
-def bound_above_the_largest_risk(context: Context) -> Verdict:
-    """Within the printed range of n, at d = 10^9, the bound exceeds what any output in C can lose."""
-    at = {"d": 10**9, "n": 10, "epsilon": 1, "power": "3/2", "constant": "1/4"}
-    return refuted_as_stated(context.label, "thm_5_range", given={"omega": math.sqrt(10**9 - 1) / 2}, **at)
-
-
-@check("lp_spaces/thm-5@quantifiers", kind="lower-bound", expect="refuted")
-def constant_algorithm(context: Context) -> Verdict:
-    """A data set fixed before the algorithm is solved by the algorithm that returns its minimiser."""
-    width = Ball(100, 0.5).gaussian_width()
-    at = {"d": 100, "n": 10, "epsilon": 1, "power": "3/2"}
-    return refuted_as_stated(context.label, "thm_5_quantifiers", given={"omega": width}, **at)
-
-
-@check("lp_spaces/thm-5", kind="transcription")
-def bound_is_the_square_of_the_mean_estimation_error(context: Context) -> Verdict:
-    """The first term is (G_C sqrt(log(1/delta))/((log 2d)^2 epsilon n))^2: a squared error of private means."""
-    d, delta = BY_NAME["d"], BY_NAME["delta"]
-    first = order_of("lp_spaces/thm-5@literal")
-    error = omega * sp.sqrt(sp.log(1 / delta)) / (sp.log(2 * d) ** 2 * epsilon * n)
-    return proved({"first term": first - error**2})
-
-
-BODIES = ("ball", "cube", "cross-polytope", "ellipsoid")
-
-
-@check("lp_spaces/proc-lower-instance", kind="lower-bound", grid={"body": BODIES, "d": (9, 16)})
-def facts_of_the_instance(context: Context, *, body: str, d: int) -> Verdict:
-    """Records on the boundary of the body with their signs, diameter 1, gradients of norm at most 1, and the stated
-    distance of 0 to the boundary: the geometry that Theorem 5 asks for. Of its bound, which speaks of every algorithm,
-    it says nothing.
-    """
-    return lower_bound_verdict(geometry_of(lower_instance(body, d, 40, context.rng()), body, context.rng("directions")))  # type: ignore[arg-type]
-
-
-@check("lp_spaces/proc-lower-instance", kind="accuracy", grid={"body": BODIES}, expect="consistent")
-def signs_of_the_hard_instance(context: Context, *, body: str) -> Verdict:
-    """Hidden chances follow the arcsine law (Massart), and signs of records their chances (Hoeffding)."""
-    instances = [lower_instance(body, 60, 2000, context.rng(i)) for i in range(60)]  # type: ignore[arg-type]
-    chances = np.concatenate([each.probabilities for each in instances])
-    signs = np.concatenate([np.sign(each.records) for each in instances], axis=1)[:, np.isfinite(chances)]
-    chances = chances[np.isfinite(chances)]
-    law, level = np.sort(2 / np.pi * np.arcsin(np.sqrt(chances))), context.failure_probability / 2
-    off = float(np.abs(law - (np.arange(len(law)) + 0.5) / len(law)).max())
-    allowed = math.sqrt(math.log(2 / level) / (2 * len(law))) + 0.5 / len(law)
-    counts = np.abs(signs).sum(axis=0)
-    slack = np.sqrt(2 * math.log(2 * len(law) / level) / counts)
-    worst = float((np.abs(signs.sum(axis=0) / counts - (2 * chances - 1)) / slack).max())
-    said = f"chances {off:.3g} off the arcsine law, {allowed:.3g} allowed; signs {worst:.3g} of what is allowed"
-    fields: dict[str, Any] = {"failure_probability": 2 * level, "severity": max(off / allowed, worst)}
-    if off > allowed or worst > 1:
-        return differs(said, "sampled", **fields)
-    return consistent(said, "sampled", notices=f"a law that is {2 * allowed:.3g} off, and fair signs", **fields)
-
-
 @check("lp_spaces/alg-2", kind="accuracy", grid={"rule": ("paper", "diam", "fixed"), "records": (4, 200)})
 def lines_of_algorithm_2(context: Context, *, rule: str, records: int) -> Verdict:
     """The same for Algorithm 2 under each rule for lambda, with the alpha of Theorem 4 and its own second variance."""
@@ -486,14 +426,3 @@ def lines_of_algorithm_2(context: Context, *, rule: str, records: int) -> Verdic
     jacobian = agree([told], [ends[0] - ends[1]], "logarithm of the ratio of the determinants")
     known = {"Delta": modulus, "R": D / 2, "lambda_2": lambda_, "mu": modulus if lambda_ == 0 else math.nan}
     return combine([perturbation(context, algorithm, work, m, lambda_, alpha, second, known), jacobian])
-
-
-@check("lp_spaces/claim-after-thm-5", kind="symbolic")
-def private_terms_of_both_bounds(context: Context) -> Verdict:
-    """The private term of Theorem 4, as derived, over that of Theorem 5, at L = 1 and curvature C_min²."""
-    stated = explicit_of("lp_spaces/claim-after-thm-5")
-    (curvature,) = (symbol for symbol in stated.free_symbols if symbol.name == "C_min")
-    upper = order_of("lp_spaces/thm-4@derived").subs({L: 1, mu: curvature**2})
-    bounds = (upper, order_of("lp_spaces/thm-5"))
-    (private,), (least,) = ([term for term in bound.args if term.has(epsilon)] for bound in bounds)
-    return proved({"ratio - claim": private / least - stated})

@@ -36,7 +36,7 @@ from dpcheck.symbols import D, d, delta, epsilon, kappa, n
 from dpcheck.verdicts import Verdict, combine, consistent, differs, undecided
 from dpcheck.workloads import CoordinateHuber
 
-from .cases import CORRECTED, DELTA, FREE, FUNNELS, RARE, READINGS, Funnel, certified, funnel, huber, problem
+from .cases import CORRECTED, DELTA, FREE, FUNNELS, RARE, READINGS, Funnel, certified, funnel, huber, limits, problem
 from .lemmas import UNSEEN, audited, descent_lines, far_pair, replayed
 
 EXPONENTS = (1.1, 1.5, 1.8)
@@ -366,6 +366,15 @@ def weights_reach_the_square(context: Context) -> Verdict:
     gap = 1 + x - 2**x
     ends = {"at 0": gap.subs(x, 0), "at 1": gap.subs(x, 1)}
     return proved(ends, {"concave in between": -sp.diff(gap, x, 2)})
+
+
+@check("lp_spaces/thm-7", kind="symbolic")
+def condition_on_n_is_void(context: Context) -> Verdict:
+    """There is a condition on n, and one record meets it wherever epsilon <= 1, kappa >= 1 and d log(1/delta) >= 1."""
+    t, u, v = sp.symbols("t u v", nonnegative=True)
+    at = {"epsilon": 1 / (1 + t), "kappa": (1 + u) ** 2, "d": 1, "delta": sp.exp(-(1 + v))}
+    least = sp.expand_log(limits(context.label, at).get("n", sp.oo), force=True)
+    return proved({}, {"1 - least n": sp.factor(1 - least), "least n": least})
 
 
 @check("lp_spaces/claim-rem-3", kind="symbolic")

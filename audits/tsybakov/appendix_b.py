@@ -57,10 +57,11 @@ def order_of_the_conversion(context: Context) -> Verdict:
     at = rho * alpha + logs / (alpha - 1)
     printed = epsilon**2 / (32 * logs)
     limit = 32 * logs * (1 - 2 / sp.sqrt(32))
-    spent = printed + 2 * sp.sqrt(printed * logs)
+    converted = explicit_of(context.label).subs(sp.log(1 / BY_NAME["delta"]), logs)
+    spent = converted.subs(rho, printed)
     return proved(
         {
-            "rho alpha + ℒ/(alpha - 1)": at - (rho + 2 * sp.sqrt(rho * logs)),
+            "rho alpha + ℒ/(alpha - 1)": at - converted,
             "the order is the best": sp.diff(rho * sp.Symbol("a") + logs / (sp.Symbol("a") - 1), sp.Symbol("a")).subs(
                 sp.Symbol("a"), alpha
             ),

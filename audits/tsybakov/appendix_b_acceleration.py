@@ -96,6 +96,10 @@ def crossover_below_which_shuffling_does_not_pay(context: Context) -> Verdict:
     points, said, below = [], [], True
     for n, epsilon in SIZES.items():
         by_record, plainly, T = shuffle_against_plain(n, epsilon, 1e-6)
+        local, _ = local_shuffled(epsilon, 1e-6, n, "tsybakov/alg-6")
+        spent = stated("tsybakov/lem-6@derived", epsilon_0=local, n=n, delta=1e-6 / 2)
+        if not 0.99 * epsilon <= spent <= epsilon:
+            return differs(f"a record's ε_0 = {local:.6g} spends {spent:.6g} by the lemma, and {epsilon:g} is planned")
         crossover = math.ceil((by_record / plainly) ** 2)
         below &= crossover > T
         said.append(f"from T = {crossover:,} at n = {n:,}, epsilon = {epsilon:g}, where Algorithm 6 takes T = {T}")

@@ -89,6 +89,7 @@ def clipped_descent_ends_near_the_exact_minimiser(context: Context) -> Verdict:
 @check("tsybakov/thm-8", kind="accuracy")
 def recursion_of_theorem_8(context: Context) -> Verdict:
     """Every step: a' <= (1 - eta lambda) a + eta |b|^2/lambda + 2 eta^2 (r^(2) + lambda^2 D^2), no violation."""
+    # unbound: the recursion of one step, inside of the proof; what it sums to is checked at the end of each run
     rows = descents(context, context.scale(40, 150, 400), 1.0)
     worst = [row["excess of a step"] for row in rows]
     verdict = accuracy.never_violated(

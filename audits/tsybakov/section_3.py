@@ -380,8 +380,11 @@ def moments_decrease_with_the_batch(context: Context, *, k: int) -> Verdict:
     for m in sizes:
         ups = np.arange(m + 1)
         e.append(float(2.0**k * scipy.stats.binom.pmf(ups, m, 0.5) @ np.maximum(ups, m - ups) / m))
+    r_k = e[0] ** (1 / k)
+    averages = [sum(2.0**-i * e[2 ** (j - i) - 1] ** (2 / k) for i in range(1, j + 1)) ** 0.5 for j in range(1, 7)]
     return accuracy.never_violated(
-        e[1:], e[:-1], statement="e_{m+1} <= e_m", evidence="certificate", tolerance=1e-9,
+        [*e[1:], *averages], [*e[:-1], *[stated("tsybakov/lem-2", r_k=r_k)] * len(averages)],
+        statement="e_{m+1} <= e_m, and R_{k,n} <= r_k", evidence="certificate", tolerance=1e-9,
         covers="a mean over m + 1 records is the average of its leave-one-out means, for every loss",
     )  # fmt: skip
 
@@ -393,7 +396,7 @@ def average_is_below_the_moment_of_one(context: Context, *, k: float) -> Verdict
     n = [2**i for i in range(1, 13)]
     e = np.array([c.moment(k, m) for m in range(1, 401)])
     left = [*(averaged_moment(c, k, size) for size in n), *e[1:]]
-    right = [*(math.sqrt(1 - 1 / size) * c.moment(k, 1) for size in n), *e[:-1]]
+    right = [*(math.sqrt(1 - 1 / size) * c.moment(k, 1) for size in n), *e[:-1] + stated("tsybakov/lem-2@derived")]
     return accuracy.never_violated(
         left, right, statement="R_{k,n} <= sqrt(1 - 1/n) r_k and e_{m+1} <= e_m", evidence="certificate",
         covers="a mean over m + 1 is the average of its leave-one-out means; the weights 2^-i sum to 1 - 1/n",
@@ -404,6 +407,7 @@ def average_is_below_the_moment_of_one(context: Context, *, k: float) -> Verdict
 @check("tsybakov/lem-2@derived", kind="symbolic")
 def leave_one_out_means(context: Context) -> Verdict:
     """The mean over m + 1 records is the average of the m + 1 means without one of them, shown for m up to 5."""
+    # unbound: an identity inside of the proof, whatever the moments are
     zero = {}
     for m in range(1, 6):
         g = sp.symbols(f"g0:{m + 1}")

@@ -116,6 +116,7 @@ def clipped_mean_moves_by_its_share(context: Context, *, d: int, n: int) -> Verd
 @check("tsybakov/alg-1", kind="accuracy")
 def clipped_mean_has_norm_at_most_its_level(context: Context) -> Verdict:
     """|v| <= C on random data, and v is the plain mean where nothing is longer than C."""
+    # unbound: how long v is, where the claim says how far one record moves it
     rng, trials = context.rng(), context.scale(2000, 50_000)
     data = rng.standard_normal((trials, 6, 2)) * rng.exponential(1.0, (trials, 6, 1)) ** 2
     v = clipped_mean(Sample(data, np.ones((1, 6))), data, 1.0)

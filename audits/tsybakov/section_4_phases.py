@@ -155,6 +155,7 @@ def first_noise_of_the_printed_step(context: Context) -> Verdict:
 @check("tsybakov/alg-3@corrected", kind="accuracy", grid={"n": (2**8, 2**12, 2**16)})
 def corrected_first_noise_fits(context: Context, *, n: int) -> Verdict:
     """With exponent p the deviation of every phase falls by 4 or more, and that of the first is of the order of D."""
+    # unbound: noises of one plan beside each other, where the claim counts gradients
     work = ProductTilt(v=np.ones(5), size=1 / (2 * math.sqrt(5)), bias=1.0, theta=2.0)
     phases = corrected().schedule(told(work), n).phases
     sigma = np.array([phase.sigma for phase in phases])
@@ -169,6 +170,7 @@ def corrected_first_noise_fits(context: Context, *, n: int) -> Verdict:
 @check("tsybakov/alg-3@corrected", kind="symbolic")
 def bias_of_the_corrected_step(context: Context) -> Verdict:
     """D^2/(eta n^p) at each cap of the corrected step: D L_f n^(-p/2), D R tau_p and D R n^(-1/2)."""
+    # unbound: the regulariser at each cap of the step, where the claim counts gradients
     caps = {
         "cap of L_f": (1 / L, D * L * n ** (-p / 2)),
         "cap of the noise": (1 / (R * n ** (p / 2) * TAU_P), D * R * TAU_P),
@@ -180,6 +182,7 @@ def bias_of_the_corrected_step(context: Context) -> Verdict:
 @check("tsybakov/alg-3@corrected", kind="stability", grid={"place": (0, 2)})
 def phases_are_as_stable_as_they_claim(context: Context, *, place: int) -> Verdict:
     """A phase of the corrected plan as a map of its batch, on quartic losses of one parameter, against its claim."""
+    # unbound: how far the output moves beside what the plan says, where the claim counts gradients
     work = SparseTilt(v=np.ones(1), size=2.0, chance=0.25, theta=4.0, reach=2.0)
     algorithm = corrected()
     phase = algorithm.schedule(told(work), 16).phases[place]

@@ -402,6 +402,7 @@ def law_on_the_line(context: Context, *, n: int, epsilon: float, tilt: float) ->
 @check("tsybakov/thm-1@phases", kind="accuracy", grid={"d": (1, 3), "curvature": (0.03, 0.5)}, expect="consistent")
 def phases_in_closed_form(context: Context, *, d: int, curvature: float) -> Verdict:
     """The phases that the rates in d rest on, against runs on drawn records, n = 2^16."""
+    # unbound: an engine of rates against drawn runs, whatever the rate is
     one = bowl(2**16, curvature, 2.0, 0.5, d)
     return admitted(replace(BY_PHASES, trials=context.scale(20_000, 100_000)), one, context.scale(300, 3000), context)
 

@@ -143,6 +143,7 @@ def placed(k: float = 2.0, batches: int | None = None) -> PermutedAccelerated:
 @check("tsybakov/thm-6@placed", kind="accuracy", grid={"T": (1, 2, 3), "n": (1, 2, 4)})
 def sizes_of_the_batches(context: Context, *, T: int, n: int) -> Verdict:
     """All assignments of n records to 2T places, in rationals: n times the mean square of E[N_t | past]/b − 1."""
+    # unbound: sizes of batches, a fact inside of the proof, whatever the risk is
     worst, b = Fraction(0), Fraction(n, 2 * T)
     law = {0: Fraction(1)}  # records that are placed
     for t in range(1, T + 1):
@@ -330,6 +331,7 @@ def private_over_statistical(context: Context, *, n: int, k: float) -> Verdict:
 @check("tsybakov/thm-6@range", kind="accuracy", grid={"n": by_size([2**14], [2**12, 2**16, 2**20])})
 def noise_of_a_shuffled_batch(context: Context, *, n: int) -> Verdict:
     """Algorithm 6 as its schedule has it, d = 1, at the theorem's largest ε: noise exceeds sampling in every batch."""
+    # unbound: two variances of one batch, where the claim has two terms of the risk
     delta = 1 / n**2
     setting = Setting(n=n, d=1, epsilon=math.sqrt(math.log(n / delta) / n), delta=delta, k=2.0)
     (row,) = algorithm("tsybakov/alg-6@shuffle", k=2.0).schedule(setting.problem, n).phases

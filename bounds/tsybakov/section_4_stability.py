@@ -216,6 +216,8 @@ def drift_along_an_axis(proof: Proof) -> None:
     """
     proof.assumes("tsybakov/rem-2@parted", 65 * C, 16 * R)
     proof.assumes("tsybakov/rem-2@parted", eta * lambda_ * n, sp.S.One)
+    proof.assumes("tsybakov/rem-2@parted", sp.Integer(5), n)
+    proof.assumes("tsybakov/rem-2@parted", eta * (H + lambda_), sp.S.One)
     cosine = proof.equal(
         "<u, v>", lambda: sp.Rational(3, 5) * sp.Rational(5, 13) + sp.Rational(4, 5) * sp.Rational(12, 13),
         sp.Rational(63, 65),
@@ -323,6 +325,7 @@ def two_clipped_gradients(proof: Proof) -> None:
     # A step, in units of C/λ: ρ its distance, κ = α/λ, s = √κ, ηλ = x.
     s, rho = sp.symbols("s rho", positive=True)
     proof.assumes("tsybakov/rem-2@smooth", eta * lambda_, sp.S.One)
+    proof.assumes("tsybakov/rem-2@smooth", 4 * lambda_, H)
     proof.argues(
         "‖δ⁺‖² <= (1 − ηλ)²‖δ‖² − 2η(1 − ηλ)<m, δ> + η²‖m‖², m the mean of c_i(x) − c_i(y) over n records, ‖m‖ <= 2C"
     )

@@ -338,6 +338,7 @@ def iterated_acceleration(proof: Proof) -> None:
         {Delta: 1, R: 4, E: 1},
         stands="as in Theorem 3: the conclusion is open",
     )
+    proof.assumes("tsybakov/thm-7", SHUFFLED_RANGE.lts, SHUFFLED_RANGE.gts)
     error = r_k * (1 / sp.sqrt(n) + (sp.sqrt(d * ell) / (epsilon * n)) ** ((k - 1) / k))
     proof.grants("that premise; the calls would settle where λΔ^θ = ΔE", "excess", "<=", settled(error))
     proof.concludes("tsybakov/thm-7", settled(error), where=LOGS)
@@ -401,6 +402,7 @@ def statistical_term_is_never_seen(proof: Proof) -> None:
     log, t, x = sp.symbols("log t x", positive=True)
     private = (sp.sqrt(d * LOG) / (epsilon * n)) ** POWER
     largest = sp.sqrt(log / n)
+    proof.assumes("tsybakov/thm-6@range", epsilon, largest.subs(log, sp.log(n / delta)))
     proof.at_most(
         "the private term falls in ε, so it is least at the largest one",
         private.subs(epsilon, largest),

@@ -248,7 +248,7 @@ class ShuffledMirrorDescent(TruncatedMirrorDescent):
     def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
         """Those of all settings, lambda, and the budget of one record."""
         T, lambda_ = self._length(problem, n)
-        local = local_budget(*self.privacy_budget(problem), T * (n // T)) if 1 <= T <= n else None
+        local = local_budget(*self.privacy_budget(problem), T * (n // T)) if self._legal(problem, n) else None
         spent = {"epsilon_0": local.epsilon, "delta_0": local.delta} if local else {}
         return {**super().terms(problem, n), "A": lambda_, **spent}
 

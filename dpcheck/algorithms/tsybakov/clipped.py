@@ -64,7 +64,7 @@ def _clipped_oracle(workload: Workload, sample: Sample, level: float) -> Callabl
     if workload.constants.family != "linear":
         return mean
     everywhere = mean(np.zeros((1, workload.constants.d)))  # the same: any point does
-    return lambda w: everywhere if len(everywhere) == len(w) else everywhere + np.zeros_like(w)
+    return lambda w: np.broadcast_arrays(everywhere, w)[0]
 
 
 def between_ends(onto: Project, start: Array, diameter: float) -> Project:
@@ -103,7 +103,8 @@ def clipped_descent(
     """
     if steps < 0 or not (eta > 0 and weight >= 0):
         raise InvalidInput(f"Algorithm 2 needs steps >= 0, eta > 0 and weight >= 0, got {steps}, {eta!r}, {weight!r}")
-    onto = between_ends(project or workload.project, start, workload.constants.diameter(2.0))
+    width = workload.constants.diameter(2.0)  # the same: asked in one dimension alone, where all norms are one
+    onto = between_ends(project or workload.project, start, width)
     w = np.broadcast_to(start, (max(len(start), len(sample.weights), len(sample.values)), start.shape[1]))
     gradient = _clipped_oracle(workload, sample, level)
     for _ in range(steps):
