@@ -7,6 +7,11 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dpcheck.verdicts import Verdict
 
 MARKER = "<!-- Written by `dpcheck report`; edits are lost. -->"
 """In the first lines of every page: a page without it is never overwritten nor removed."""
@@ -165,10 +170,24 @@ def _set(text: str, escape: Callable[[str], str]) -> str:
     return done + escape(text[end:])
 
 
+def excess(verdict: Verdict) -> float:
+    """How far a witness goes beyond what is claimed, as a quotient above 1; 0 where that is not said."""
+    if verdict.witness is None:
+        return 0.0
+    if verdict.severity is not None and 1 < verdict.severity < math.inf:
+        return verdict.severity
+    try:
+        ends = [abs(float(Fraction(value))) for value in (verdict.witness.claimed, verdict.witness.found)]
+    except (ValueError, OverflowError, ZeroDivisionError):
+        return 0.0
+    return max(ends) / min(ends) if min(ends) else math.inf
+
+
 STANDINGS = {
     "printed": "of printed statements",
     "reading": "of readings of them",
     "ours": "of statements of our own",
+    "yours": "of statements in folders of your own",
 }
 
 
