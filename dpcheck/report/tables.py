@@ -103,13 +103,26 @@ def probability(value: float) -> str:
 
 def worded(text: str) -> str:
     """Mathematics typed on a keyboard as readers write it: `epsilon <= 1` -> ε ≤ 1."""
-    return _TYPED.sub(lambda sign: _SIGNS[sign[0]], text)
+    return _TYPED.sub(lambda sign: _SIGNS[sign[0]], text).replace("E_Gamma", "E_Γ").replace("sqrt(", "√(")
+
+
+_RAISED = str.maketrans("0123456789-−+", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁻⁺")
+_LOWERED = str.maketrans("0123456789aeijklmnprstx", "₀₁₂₃₄₅₆₇₈₉ₐₑᵢⱼₖₗₘₙₚᵣₛₜₓ")
+
+
+def lined(text: str) -> str:
+    """As `worded`, for a figure, which has one line: whole exponents and short indices in the letters of Unicode."""
+    text = re.sub(r"(?<=[^\W\d_])_bar(?![^\W_])", "\u0304", re.sub(r"√\((\w)\)", r"√\1", worded(text)))
+    text = re.sub(r"\^\(?([-−]?\d+)\)?(?![\w/.])", lambda m: m[1].translate(_RAISED), text)
+    return re.sub(
+        r"(?<![^\W_]{2})(?<=[^\W\d_])_(\d?[aeijklmnprstx]|\d)(?![^\W_])", lambda m: m[1].translate(_LOWERED), text
+    )
 
 
 _GREEK = {
     "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "Delta": "Δ", "epsilon": "ε", "eps": "ε", "zeta": "ζ",
     "eta": "η", "theta": "θ", "kappa": "κ", "lambda": "λ", "lam": "λ", "mu": "μ", "nu": "ν", "xi": "ξ",
-    "pi": "π", "rho": "ρ", "sigma": "σ", "tau": "τ", "phi": "φ", "psi": "ψ", "omega": "ω", "ell": "ℓ",
+    "pi": "π", "Phi": "Φ", "rho": "ρ", "sigma": "σ", "tau": "τ", "phi": "φ", "psi": "ψ", "omega": "ω", "ell": "ℓ",
 }  # fmt: skip
 _SIGNS = {**_GREEK, "<=": "≤", ">=": "≥"}
 _TYPED = re.compile(rf"(?<![^\W_])(?:{'|'.join(_GREEK)})(?![^\W_])|(?<![<>=])[<>]=(?![<>=])")
@@ -141,7 +154,9 @@ _AFTER = "|".join(
         r"[²³][^\W\d_]",  # s²w_1
         r"[\d²³)]/[A-Za-z]",  # 1/L_f
         r"[α-ωΑ-Ω²³)][A-Za-z]",  # 2ρG_2
-        r"(?<![A-Za-z])(?:log|sup|min|max)",
+        r"(?<![A-Za-z])(?:log|inf|sup|min|max)",
+        r"(?<![A-Za-z])(?:clip|diam)",
+        r"(?<![A-Za-z])(?:argmin|argmax)",
         r"[‖|)\]]",  # the norm ‖x‖_p, the positive part (x)_+
     )
 )
