@@ -34,7 +34,6 @@ from dpcheck.cli.common import (
 )
 from dpcheck.engine.history import grade_of
 from dpcheck.errors import InvalidInput, UnknownLabel
-from dpcheck.labels import standing
 from dpcheck.report.tables import natural
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ def check_row(catalogue: Index, check: CheckCard, chosen: Chosen | None) -> dict
         "kind": check.kind,
         "doc": check.doc,
         "expect": sorted(outcome.value for outcome in check.expect),
-        "standing": standing(check.label, catalogue.claims.get(check.label)),
+        "standing": catalogue.standing(check.label),
         "home": str(catalogue.home(check.id)),
         "outcome": "not run",
     }

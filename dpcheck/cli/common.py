@@ -353,10 +353,9 @@ def shown(path: Path) -> str:
 
 def kinds_of_refutation(catalogue: Shelves[Any, Any], labels: Iterable[str]) -> str:
     """ " (refuted: 2 of printed statements, 9 of readings of them)": never added up; "" when nothing is refuted."""
-    from dpcheck.labels import standing
     from dpcheck.report.tables import refutations
 
-    said = refutations(standing(label, catalogue.claims.get(label)) for label in labels)
+    said = refutations(map(catalogue.standing, labels))
     return f" (refuted: {said})" if said else ""
 
 

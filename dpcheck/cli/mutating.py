@@ -147,7 +147,7 @@ def mutate_command(
         needed = None
         if changed and sample:
             needed = gate.claims(table, trials.states, catalogue.claims, size=sample, seed=seed)
-        every = choice.mutations(catalogue, what, kinds, claims=needed)
+        every = choice.mutations(catalogue, what, kinds, claims=needed, made=_making())
         for fault in Arguments(catalogue).stale() if "claim" in kinds else ():
             complain(fault)
     except (InvalidInput, UnknownLabel) as error:
@@ -323,6 +323,19 @@ def _write_rates(path: Path, measured: Table, known: Rates) -> str:
     if not fallen:
         path.write_text(json.dumps(rates(measured), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return fallen
+
+
+def _making() -> Any:
+    """Tells at most every two seconds how many mutants there are so far."""
+    spoken = time.monotonic()
+
+    def tell(number: int) -> None:
+        nonlocal spoken
+        if time.monotonic() - spoken >= 2:
+            spoken = time.monotonic()
+            click.echo(f"{count(number, 'mutant')} made so far", err=True)
+
+    return tell
 
 
 def _telling(title: str, total: int) -> Any:

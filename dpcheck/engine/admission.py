@@ -100,6 +100,8 @@ def _keeps_rules(
         if record.label != check.label or (fresh and record.kind != check.kind):
             raise judge.RuleBroken(f"it says that {check.id} is a {record.kind} check of {record.label}")
         judge.enforce(check, record.verdict, catalogue.claims.get(check.label), verify=_trusting, fresh=fresh)
+        if not record.created:  # of a committed file: no checksum says that it stands as dpcheck wrote it
+            judge.enforce_told(record.verdict)
     except DpcheckError as error:
         refused.append(Refused(_name(record), str(error)))
         return False

@@ -154,7 +154,7 @@ def read_jsonl(path: Path, refused: list[Refused] | None = None) -> list[Record]
         raise StoreError(f"{bad[0].where} is not a record of dpcheck: {bad[0].reason}")
     if refused is not None:
         refused += bad
-    return parsed
+    return [committed(record) for record in parsed]  # what only a store's checksum vouches for is not taken from it
 
 
 def read(path: Path, refused: list[Refused] | None = None) -> list[Record]:

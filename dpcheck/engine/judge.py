@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 import importlib.util
+import math
 import platform
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
@@ -141,6 +142,68 @@ def _enforce_witness(
         verify(witness, assumptions=assumptions, private=check.kind == "privacy")
     except WitnessRejected as error:
         raise RuleBroken(f"{check.id} refutes by a witness that does not verify: {error}") from error
+
+
+def enforce_told(verdict: Verdict) -> None:
+    """What a record says that carries no checksum: that sampling refutes, it believes of a witness or of its numbers.
+
+    A line of a committed file is what anyone may have typed; an exact refutation without a witness is computed again
+    by its check and comes out the same, one by sampling need not.
+
+    Raises:
+        RuleBroken: there is no witness, and none of the numbers lies beyond what is claimed.
+    """
+    if verdict.outcome is not Outcome.REFUTED or verdict.evidence != "sampled" or verdict.witness is not None:
+        return
+    if not _shown(verdict):
+        raise RuleBroken(
+            "it says refuted, by sampling, without a witness, and no number of it lies beyond what is claimed; "
+            "`dpcheck run` measures it anew (a check shows it by a witness, a confidence limit beside `claimed`, or "
+            "a `severity` above 1)"
+        )
+
+
+def _shown(verdict: Verdict) -> bool:
+    """Whether the numbers of a sampled refutation say so too, in the names that `dpcheck.harness` gives them."""
+    numbers = {
+        name: float(value)
+        for name, value in verdict.numbers.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
+    if "measured exponent" in numbers:
+        return False  # a row of exponents says met, or not: it never refutes
+    if {"slope", "half-width"} <= numbers.keys():  # the severity is the slope, upwards where that is what is forbidden
+        rise = abs(numbers["slope"]) if verdict.severity is None else verdict.severity
+        return rise > numbers["half-width"]
+    chances = [v for name, v in numbers.items() if name.startswith(("p-value of", "p of as"))]
+    if chances:  # those of a level may lie on either side
+        return min(chances) <= verdict.failure_probability
+    if verdict.severity is not None and not verdict.severity > 1:
+        return False
+    if "log e-value" in numbers:
+        return numbers["log e-value"] >= -math.log(verdict.failure_probability)
+    if "violations" in numbers:
+        return numbers["violations"] > 0
+    return _beyond(verdict, numbers)
+
+
+def _beyond(verdict: Verdict, numbers: Mapping[str, float]) -> bool:
+    """Whether a confidence limit, or an estimate by four of its errors, lies beyond what is claimed."""
+    least, most = _first(numbers, ("lower",)), _first(numbers, ("upper", "largest upper bound"))
+    if "beta" in numbers:  # so often may the bound be exceeded
+        return least is not None and least > numbers["beta"]
+    claimed, found = (_first(numbers, names) for names in (("claimed", "needed", "bound"), ("mean", "delta")))
+    if claimed is not None and (least is not None or most is not None):
+        return (least is not None and least > claimed) or (most is not None and most < claimed)
+    if claimed is not None and found is not None and "worst instance" in verdict.numbers:  # all have to exceed it
+        return found < claimed
+    if claimed is not None and found is not None and "se" in numbers:
+        return found - 4 * numbers["se"] > claimed
+    return verdict.severity is not None  # above 1, as was seen
+
+
+def _first(numbers: Mapping[str, float], names: Iterable[str]) -> float | None:
+    return next((numbers[name] for name in names if name in numbers), None)
 
 
 class Verify(Protocol):

@@ -8,14 +8,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from dpcheck.engine import collect, homes, papers, verifiers
 from dpcheck.engine.collect import ContentFile
 from dpcheck.engine.homes import Home, HomeKind, Needed, Part
 from dpcheck.engine.layout import Layout, typed
 from dpcheck.errors import CollectionError, UnknownLabel
-from dpcheck.labels import split_label
+from dpcheck.labels import Standing, split_label, standing
 
 Quotes = dict[str, list[tuple[Path, int]]]
 """Label -> the files and lines where it stands in quotes."""
@@ -30,6 +30,8 @@ class Labelled(Protocol):
     def statement_label(self) -> str: ...
     @property
     def about(self) -> tuple[str, ...]: ...
+    @property
+    def origin(self) -> str: ...
 
 
 class Examined(Protocol):
@@ -168,12 +170,21 @@ class Shelves(abc.ABC, Generic[C, K]):
             base: where it is typed, say the folder of this root; None: the working directory, with --root if need be.
         """
         here = self.layout.reached if base is None else ""
+        return here + "".join(f" --also {typed(path, base)}" for path in self._named_for(label))
+
+    def standing(self, label: str) -> Standing | Literal["yours"]:
+        """What a verdict under a label is about; what a folder of the user's own states is counted apart."""
+        return "yours" if self._named_for(label) else standing(label, self.claims.get(label))
+
+    def _named_for(self, label: str) -> list[Path]:
+        """The user's own files and folders from which a label comes."""
         places = [self._places[label][0]] if label in self._places else []
         places += [self._places[check.id][0] for check in self.checks_of(label)] if self.besides else []
-        for path in self.besides:
-            if any(place.is_relative_to(base) for base in (path, *papers.at(path)) for place in places):
-                here += f" --also {typed(path, base)}"
-        return here
+        return [
+            path
+            for path in self.besides
+            if any(place.is_relative_to(base) for base in (path, *papers.at(path)) for place in places)
+        ]
 
     @property
     def besides(self) -> list[Path]:

@@ -18,7 +18,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from dpcheck.interfaces import Array
-from dpcheck.report.tables import natural, worded
+from dpcheck.report.tables import lined, natural
 from dpcheck.verdicts import Point
 
 # Okabe and Ito's palette: told apart under every common colour blindness; markers differ as well.
@@ -140,7 +140,7 @@ def inline(text: str, prefix: str) -> str:
 
 def _folded(text: str, width: int) -> str:
     """In lines that fit beside a panel."""
-    return "\n".join(textwrap.wrap(worded(text), width)) or text
+    return "\n".join(textwrap.wrap(lined(text), width)) or text
 
 
 def _series(points: Sequence[Point]) -> list[LegendSeries]:
@@ -154,7 +154,7 @@ def _series(points: Sequence[Point]) -> list[LegendSeries]:
         columns = np.array(
             [[_finite(v) for v in (p.x, p.value, p.lower, p.upper, p.bound)] for p in rows], dtype=float
         ).T
-        series.append(LegendSeries(worded(name), *columns))
+        series.append(LegendSeries(lined(name), *columns))
     return series
 
 
@@ -178,7 +178,7 @@ def _draw(series: list[LegendSeries], axes: tuple[str, str], words: Words) -> Fi
     _scales(ax, series, xs)
     handles = _overlay(ax, series, words) if len(series) <= TOGETHER else _highlight(ax, series, words)
     _from_zero(ax, words)
-    ax.set(xlabel=worded(axes[0]), ylabel=_folded(axes[1], 44))
+    ax.set(xlabel=lined(axes[0]), ylabel=_folded(axes[1], 44))
     widest = max(len(str(handle.get_label())) for handle in handles)
     columns = max(1, min(len(handles), 90 // (widest + 6)))
     figure.legend(handles=handles, loc="outside lower center", ncols=columns)
@@ -240,7 +240,7 @@ def _panels(series: list[LegendSeries], axes: tuple[str, str], words: Words) -> 
         ax.set_axis_off()
     for ax in grid[max(0, len(series) - columns) : len(series)]:
         ax.tick_params(labelbottom=True)
-    figure.supxlabel(worded(axes[0]), fontsize=10)
+    figure.supxlabel(lined(axes[0]), fontsize=10)
     figure.supylabel(_folded(axes[1], 30 * height), fontsize=10)
     handles = [Line2D([], [], color=PALETTE[0], marker=MARKERS[0], label=words.value)]
     if any(np.isfinite(one.bound).any() for one in series):

@@ -17,7 +17,7 @@ from dpcheck.engine.cards import TranscriptCard
 from dpcheck.engine.records import Record
 from dpcheck.harness import budget
 from dpcheck.harness.scaling import RatePair
-from dpcheck.labels import Standing, split_label, standing
+from dpcheck.labels import split_label, standing
 from dpcheck.report import figures, instances, scaling, tables
 from dpcheck.report.comparisons import ContestView, FindingView, PanelView, SizeView
 from dpcheck.report.mutants import NO_MUTANTS, Mutants
@@ -55,9 +55,9 @@ class CheckedReading:
     """What the command that runs it again needs besides its label: " --also <folder>" for a paper of one's own."""
 
     @property
-    def standing(self) -> Standing:
-        """Whether it speaks of a printed statement, of a reading of one, or of one of our own."""
-        return standing(self.check.label, self.claim)
+    def standing(self) -> str:
+        """Whether it speaks of a printed statement, a reading, one of our own, or one of the user's."""
+        return "yours" if self.reached else standing(self.check.label, self.claim)
 
     @property
     def outcome(self) -> str:
@@ -206,6 +206,11 @@ class CheckedReading:
         return None if self.record is None else self.record.verdict.witness
 
     @property
+    def excess(self) -> float:
+        """How far a refutation with a witness goes beyond what is claimed, as a quotient."""
+        return 0.0 if self.record is None else tables.excess(self.record.verdict)
+
+    @property
     def attested(self) -> bool:
         """The witness rests on counts of runs, which nobody can recompute: arithmetic is verified, counts are told."""
         return self.witness is not None and self.witness.kind.startswith("sampled.")
@@ -330,6 +335,11 @@ class StatementPage:
     @property
     def witnesses(self) -> list[CheckedReading]:
         return [result for result in self.results if result.witness is not None]
+
+    @property
+    def excess(self) -> float:
+        """How far the worst refutation goes beyond what is claimed, as a quotient; 0 where none has a witness."""
+        return max((result.excess for result in self.witnesses), default=0.0)
 
     @property
     def outcomes(self) -> list[str]:
@@ -477,7 +487,8 @@ class Report:
         return [(size, str(seed), versions, count) for (size, seed, versions), count in sorted(made.items())]
 
     def graded(self, grade: str) -> list[StatementPage]:
-        return [statement for statement in self.statements if statement.grade == grade]
+        """Those of a grade, first what is refuted by most."""
+        return sorted((s for s in self.statements if s.grade == grade), key=lambda s: -s.excess)
 
     @property
     def ungraded(self) -> list[CheckedReading]:

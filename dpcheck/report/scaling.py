@@ -187,11 +187,11 @@ def _panel(ax: Axes, row: Row, named: Mapping[str, Sequence[Point]], wrong: Sequ
     lowest, highest = ax.get_ylim()
     ax.set_ylim(lowest / 2, highest * 4)
     figures.plain_axes(ax, 4)
-    ax.set_xlabel(tables.worded(row["variable"]))
+    ax.set_xlabel(tables.lined(row["variable"]))
     exponent = (
         f"{_exponent(row['measured exponent'])} ± {row['half-width']:.4f}, stated {_exponent(row['stated exponent'])}"
     )
-    ax.set_title("\n".join(filter(None, (tables.worded(series), f"{row['word']}: {exponent}"))), loc="left")
+    ax.set_title("\n".join(filter(None, (tables.lined(series), f"{row['word']}: {exponent}"))), loc="left")
 
 
 def _legend(wrong: Sequence[str]) -> list[Line2D]:
@@ -200,5 +200,5 @@ def _legend(wrong: Sequence[str]) -> list[Line2D]:
         Line2D([], [], color=figures.INK, ls="--", label="the start"),
     ]
     for place, name in enumerate(wrong, 1):
-        handles.append(Line2D([], [], color=figures.PALETTE[place], ls=":", label=tables.worded(name)))
+        handles.append(Line2D([], [], color=figures.PALETTE[place], ls=":", label=tables.lined(name)))
     return handles

@@ -7,6 +7,11 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dpcheck.verdicts import Verdict
 
 MARKER = "<!-- Written by `dpcheck report`; edits are lost. -->"
 """In the first lines of every page: a page without it is never overwritten nor removed."""
@@ -98,13 +103,26 @@ def probability(value: float) -> str:
 
 def worded(text: str) -> str:
     """Mathematics typed on a keyboard as readers write it: `epsilon <= 1` -> ε ≤ 1."""
-    return _TYPED.sub(lambda sign: _SIGNS[sign[0]], text)
+    return _TYPED.sub(lambda sign: _SIGNS[sign[0]], text).replace("E_Gamma", "E_Γ").replace("sqrt(", "√(")
+
+
+_RAISED = str.maketrans("0123456789-−+", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁻⁺")
+_LOWERED = str.maketrans("0123456789aeijklmnprstx", "₀₁₂₃₄₅₆₇₈₉ₐₑᵢⱼₖₗₘₙₚᵣₛₜₓ")
+
+
+def lined(text: str) -> str:
+    """As `worded`, for a figure, which has one line: whole exponents and short indices in the letters of Unicode."""
+    text = re.sub(r"(?<=[^\W\d_])_bar(?![^\W_])", "\u0304", re.sub(r"√\((\w)\)", r"√\1", worded(text)))
+    text = re.sub(r"\^\(?([-−]?\d+)\)?(?![\w/.])", lambda m: m[1].translate(_RAISED), text)
+    return re.sub(
+        r"(?<![^\W_]{2})(?<=[^\W\d_])_(\d?[aeijklmnprstx]|\d)(?![^\W_])", lambda m: m[1].translate(_LOWERED), text
+    )
 
 
 _GREEK = {
     "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "Delta": "Δ", "epsilon": "ε", "eps": "ε", "zeta": "ζ",
     "eta": "η", "theta": "θ", "kappa": "κ", "lambda": "λ", "lam": "λ", "mu": "μ", "nu": "ν", "xi": "ξ",
-    "pi": "π", "rho": "ρ", "sigma": "σ", "tau": "τ", "phi": "φ", "psi": "ψ", "omega": "ω", "ell": "ℓ",
+    "pi": "π", "Phi": "Φ", "rho": "ρ", "sigma": "σ", "tau": "τ", "phi": "φ", "psi": "ψ", "omega": "ω", "ell": "ℓ",
 }  # fmt: skip
 _SIGNS = {**_GREEK, "<=": "≤", ">=": "≥"}
 _TYPED = re.compile(rf"(?<![^\W_])(?:{'|'.join(_GREEK)})(?![^\W_])|(?<![<>=])[<>]=(?![<>=])")
@@ -136,7 +154,9 @@ _AFTER = "|".join(
         r"[²³][^\W\d_]",  # s²w_1
         r"[\d²³)]/[A-Za-z]",  # 1/L_f
         r"[α-ωΑ-Ω²³)][A-Za-z]",  # 2ρG_2
-        r"(?<![A-Za-z])(?:log|sup|min|max)",
+        r"(?<![A-Za-z])(?:log|inf|sup|min|max)",
+        r"(?<![A-Za-z])(?:clip|diam)",
+        r"(?<![A-Za-z])(?:argmin|argmax)",
         r"[‖|)\]]",  # the norm ‖x‖_p, the positive part (x)_+
     )
 )
@@ -165,10 +185,24 @@ def _set(text: str, escape: Callable[[str], str]) -> str:
     return done + escape(text[end:])
 
 
+def excess(verdict: Verdict) -> float:
+    """How far a witness goes beyond what is claimed, as a quotient above 1; 0 where that is not said."""
+    if verdict.witness is None:
+        return 0.0
+    if verdict.severity is not None and 1 < verdict.severity < math.inf:
+        return verdict.severity
+    try:
+        ends = [abs(float(Fraction(value))) for value in (verdict.witness.claimed, verdict.witness.found)]
+    except (ValueError, OverflowError, ZeroDivisionError):
+        return 0.0
+    return max(ends) / min(ends) if min(ends) else math.inf
+
+
 STANDINGS = {
     "printed": "of printed statements",
     "reading": "of readings of them",
     "ours": "of statements of our own",
+    "yours": "of statements in folders of your own",
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import shutil
 import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import mpmath
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from fuzzing import often
@@ -26,6 +28,9 @@ from dpcheck.engine.run import CheckRunner
 from dpcheck.engine.store import Store, glance, read_records
 from dpcheck.engine.stored import CellKey, checksum
 from dpcheck.errors import DpcheckError, StoreError
+from dpcheck.harness import risk
+from dpcheck.harness.accuracy import probability
+from dpcheck.harness.lower_bound import must_exceed, must_exceed_on_average
 from dpcheck.verdicts import Outcome, Verdict, Witness, holds, refuted
 from dpcheck.witnesses import sampled
 
@@ -87,6 +92,65 @@ def test_a_forged_record_accuses_nobody(project: Make, forged: Record, says: str
     assert says in refused[0].reason
     assert len(refused) == 1
     assert chosen[forged.check].record.verdict.reason == "honest"
+
+
+OWN = """
+from .toy import TOY
+
+own = TOY.claim("toy/prop-1", "Ours", "At most 1.", kind="lemma", origin="ours")
+"""
+OF_OWN = """
+from dpcheck.checks import check
+from dpcheck.harness.risk import expectation
+
+@check("toy/prop-1", kind="risk")
+def sampled_mean(context):
+    return expectation(context.rng().random(2000), 1.0, context.failure_probability, limit=2.0)
+"""
+DRAWS = np.random.default_rng(0).random(2000)
+SAMPLED = {
+    "a mean": (lambda bound: risk.expectation(DRAWS, bound, 1e-7, limit=2.0), 0.8, 0.4),
+    "a quantile": (lambda bound: risk.high_probability(DRAWS, bound, 0.5, 1e-7), 0.8, 0.3),
+    "a frequency": (lambda most: probability(1000, 2000, most, 1e-7, relation="<="), 0.8, 0.4),
+    "a frequency, at least": (lambda least: probability(1000, 2000, least, 1e-7), 0.4, 0.8),
+    "a lower bound": (lambda needed: must_exceed({"a": (1000, 2000)}, needed, 1e-7), 0.4, 0.8),
+    "a mean below": (lambda bound: must_exceed_on_average({"a": DRAWS}, bound, 1e-7, limit=1.0), 0.4, 0.8),
+}
+"""What the harness says by sampling: (verdict of a bound, a bound that stands, one that falls)."""
+
+
+@pytest.mark.parametrize("kind", SAMPLED)
+def test_a_sampled_refutation_without_a_witness_says_so_in_its_numbers(project: Make, kind: str) -> None:
+    """A word changed by hand in the committed records refuted a statement of ours in the report."""
+    found = catalogue.load(project({"bounds/own.py": OWN, "audits/toy.py": OF_OWN}))
+    judged, stands, falls = SAMPLED[kind]
+    honest, other = judged(falls), judged(stands)
+    assert honest.outcome is Outcome.REFUTED
+    assert other.outcome is not Outcome.REFUTED
+    flipped = replace(other, outcome=Outcome.REFUTED)
+    bare = replace(honest, numbers={}, severity=None)
+    for verdict, why in ((honest, ""), (flipped, "beyond what is claimed"), (bare, "beyond what is claimed")):
+        said = record(check="toy/prop-1::sampled_mean", label="toy/prop-1", verdict=verdict)
+        refused: list[Refused] = []
+        chosen = admitted([said], found, refused)
+        assert bool(chosen) is not bool(why)
+        assert (why in refused[0].reason) if why else not refused
+
+
+def test_a_committed_line_that_was_changed_by_hand_is_refused_by_every_command(project: Make) -> None:
+    """Neither a date, which only rows of a store have, nor another word makes it believed."""
+    root = project({"bounds/own.py": OWN, "audits/toy.py": OF_OWN})
+    said = CliRunner().invoke(main, ["run", "--size", "smoke", "--workers", "0", "--root", str(root)])
+    assert said.exit_code == 0, said.output
+    CliRunner().invoke(main, ["report", "--root", str(root)])
+    shutil.rmtree(root / ".dpcheck")
+    lines = root / "reports" / "records.jsonl"
+    values = json.loads(lines.read_text())
+    assert values["verdict"]["outcome"] == "holds"
+    values["verdict"]["outcome"] = "refuted"
+    lines.write_text(json.dumps({**values, "created": "2026-01-01"}) + "\n")
+    shown = CliRunner().invoke(main, ["list", "--root", str(root)])
+    assert "beyond what is claimed" in shown.output
 
 
 def test_a_verified_refutation_grades_and_an_unverified_one_does_not(project: Make) -> None:

@@ -11,7 +11,7 @@ import report_example as example
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dpcheck.report import figures
+from dpcheck.report import figures, tables
 from dpcheck.verdicts import Point
 
 AXES = ("n", "risk")
@@ -81,7 +81,7 @@ def test_infinite_and_missing_values():
 def test_dollars_and_tags_in_names_are_text():
     points = [Point(x=x, value=1.0, series="a <b> & $x_1$") for x in (1.0, 2.0)]
     words = texts(drawn(points, ("$n", "risk $ of $")))
-    assert {"a <b> & $x_1$", "$n", "risk $ of $"} <= set(words)
+    assert {"a <b> & $x₁$", "$n", "risk $ of $"} <= set(words)
 
 
 def test_svg_has_no_date_and_inline_ids_are_its_own():
@@ -135,9 +135,17 @@ def test_long_labels_stay_within_the_figure():
     assert all("\n" in ax.get_title(loc="left") for ax in panels.axes if ax.get_title(loc="left"))
 
 
+def test_indices_and_whole_exponents_stand_below_and_above_the_line():
+    """Labels read x_k, 10^6 and sqrt(d)."""
+    said = {"F(x_k) - F(x_0)": "F(xₖ) - F(x₀)", "m = 10^6": "m = 10⁶", "sqrt(d) sigma_1/D": "√d σ₁/D"}
+    assert {name: tables.lined(name) for name in said} == said
+    assert tables.lined("n^(1/8), c_noise, n^2.5") == "n^(1/8), c_noise, n^2.5"
+    assert tables.hypertext("diam_1(X), argmin_X F") == "diam<sub>1</sub>(X), argmin<sub>X</sub> F"
+
+
 def test_greek_letters_as_in_the_text():
     words = texts(drawn([Point(x=x, value=1.0, series="beta_2, theta_bar") for x in (1.0, 9.0)], ("1/epsilon", "eta")))
-    assert {"β_2, θ_bar", "1/ε", "η"} <= set(words)
+    assert {"β₂, θ\u0304", "1/ε", "η"} <= set(words)
 
 
 def test_a_lone_point_is_a_row():

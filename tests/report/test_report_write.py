@@ -109,6 +109,35 @@ def test_refutations_are_counted_by_what_they_refute(out):
         assert "(refuted: 1 of printed statements, 1 of readings of them)" in text
 
 
+def test_the_counts_come_first_then_what_is_refuted_then_the_exponents(out):
+    """Both opened with a table of exponents that one has to scroll past."""
+    index, page = (out / "index.md").read_text(), (out / "dpcheck.html").read_text()
+    for text, parts in (
+        (index, ("| Paper |", "## Refuted", "## Exponents")),
+        (page, ("Papers and their verdicts", "<strong>Refuted: ", "<summary>Exponents, stated and measured")),
+    ):
+        places = [text.index(part) for part in parts]
+        assert places == sorted(places)
+
+
+def test_what_is_refuted_by_most_comes_first():
+    verdict = example.RECORDS[0].verdict
+    shown = Witness(label="example/thm-2", kind="example.says", parameters={}, claimed="1/2", found="2")
+    bare = replace(verdict, witness=None)
+    slight, far = (refuted("so", "exact", witness=shown, severity=by) for by in (1.5, 300.0))
+    said = refuted("so", "exact", witness=shown)
+    assert sorted([said, bare, far, slight], key=tables.excess) == [bare, slight, said, far]
+    assert tables.excess(said) == 4
+
+
+def test_what_a_folder_of_ones_own_states_is_counted_apart(tmp_path, monkeypatch):
+    """It counted among the printed statements of papers."""
+    found = example.lay_out(tmp_path)
+    monkeypatch.setattr(type(found), "reached", lambda *_: " --also mine")
+    report.write(found, example.RECORDS, tmp_path / "reports")
+    assert "(refuted: 2 of statements in folders of your own)" in (tmp_path / "reports" / "index.md").read_text()
+
+
 def test_a_check_of_several_labels_counts_once_and_transcriptions_apart(tmp_path):
     catalogue = example.lay_out(tmp_path)
     shared = check("example/thm-2", "risk", also=("example/lem-3",))(example.risk_grows.function)

@@ -6,7 +6,7 @@ import pkgutil
 import random
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -32,11 +32,13 @@ def mutations(
     families: Sequence[Family] = FAMILIES,
     *,
     claims: Collection[str] | None = None,
+    made: Callable[[int], None] = lambda _: None,
 ) -> list[Mutation]:
     """Of papers, or of statements with all their readings and the modules of their algorithms; of all, for ().
 
     Args:
         claims: labels, of no other claim wrong formulas are made, which takes long; None: of all.
+        made: is told, again and again, how many there are so far.
 
     Raises:
         UnknownLabel: no paper, statement, reading, algorithm or seeded bug is named so.
@@ -50,13 +52,16 @@ def mutations(
     if "claim" in families:
         arguments = Arguments(catalogue)
         asked = [label for label in catalogue.claims if named(label, wanted) and (claims is None or label in claims)]
-        every += [m for label in asked for m in arguments.of_claim(label)]
+        for label in asked:
+            every += arguments.of_claim(label)
+            made(len(every))
     kinds = {label: kind for label, kind in catalogue.algorithms.items() if _concerned(catalogue, label, wanted)}
     if "code" in families:
         owners = {module: paper for paper in catalogue.own.code for module in _of_own(catalogue, paper)}
         names = _modules(kinds.values(), wanted, catalogue)
-        made = [(name, owners.get(name, "")) for name in names]
-        every += [m for each in made for kind in (code, constants) for m in kind.of_module(*each)]
+        for name in names:
+            every += [m for kind in (code, constants) for m in kind.of_module(name, owners.get(name, ""))]
+            made(len(every))
     if "null" in families:
         every += nulls.of_algorithms(kinds.values())
     if "seeded" in families:
