@@ -184,7 +184,7 @@ def _list_row(
 @json_option
 def show_command(label: str, root: str | None, also: tuple[str, ...], store: str | None, as_json: bool) -> None:
     """One statement: what it says, what became of it, and where everything about it stands."""
-    label = label.partition("::")[0]
+    label, _, name = label.partition("::")
     if not label.strip():
         raise click.BadParameter("got an empty label; `dpcheck list` shows every label", param_hint="LABEL")
     try:
@@ -201,11 +201,11 @@ def show_command(label: str, root: str | None, also: tuple[str, ...], store: str
             _of_no_statement(label, root, also)
             raise UnknownLabel(label, dict.fromkeys([*catalogue.claims, *algorithms()]))
         claim = readings[0]
-    results = results_of(
-        catalogue,
-        store,
-        only={check.id for each in catalogue.readings(claim.label) for check in catalogue.checks_of(each.label)},
-    )
+    checks = {check.id for each in catalogue.readings(claim.label) for check in catalogue.checks_of(each.label)}
+    if name and f"{label}::{name}" not in checks:
+        names = sorted(id.partition("::")[2] for id in checks if id.startswith(f"{label}::"))
+        raise InvalidInput(f"{label} has no check {name!r}; it has {', '.join(names) or 'none'}")
+    results = results_of(catalogue, store, only=checks)
     if as_json:
         echo_json(_as_dict(catalogue, claim, results))
     else:

@@ -123,6 +123,7 @@ CONTENT = [
     (("run", "{here}/x.txt"), "x.txt is no Python file"),
     (("run", "nosuchfolder/"), "'nosuchfolder/' is no file, folder or label"),
     (("run", "lp_spaces/thm-3::nosuch"), "lp_spaces/thm-3 has no check 'nosuch'; it has "),
+    (("show", "lp_spaces/thm-3::nosuch"), "lp_spaces/thm-3 has no check 'nosuch'; it has "),
     (("show", ""), "got an empty label"),
     (("show", "tsybakov"), "tsybakov is a paper: `dpcheck list --paper tsybakov` shows its statements"),
     (("certify", "tsybakov/thm-1"), "no run of tsybakov/thm-1 is written down to be certified; tsybakov/thm-1@glm"),
