@@ -47,6 +47,7 @@ from .cases import (
     Spikes,
     certified,
     heavy,
+    limits,
     problem,
     refuted_as_stated,
     spiked,
@@ -498,3 +499,17 @@ def own_noise_bound(work: HeavyCoordinates, n: int) -> float:
         "sigma": constants.extra["deviation"], "A": row.level - H * M, "b": float(row.batch), "C": noise,
     }  # fmt: skip
     return float(claim("lp_spaces/thm-10@derived").evaluate(**values))
+
+
+@check("lp_spaces/thm-10", kind="accuracy", also=("lp_spaces/alg-4@threshold",))
+def range_of_n_reaches_the_threshold(context: Context) -> Verdict:
+    """From the least n of the theorem on the printed lambda is at least max{beta, 1} M, of which Algorithm 4 needs
+    beta M: there it is just that.
+    """
+    there, wanted = [], []
+    for smooth in (0.5, 3.0):
+        known = {"H": smooth, "D": 1.5, "d": 5, "kappa": 2.5, "epsilon": 0.01, "delta": 1e-6}
+        least = limits("lp_spaces/thm-10", known).get("n", 0)
+        there.append(stated("lp_spaces/alg-4@threshold", n=float(least), **known) - smooth * 1.5)
+        wanted.append(max(smooth, 1.0) * 1.5)
+    return agree(there, wanted, "lambda at the least n")

@@ -18,7 +18,7 @@ from dpcheck.checks import Context, by_size, check, together
 from dpcheck.claims import evaluate
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.settings import drawn, settings
-from dpcheck.engine.statements import bound_of, explicit_of, order_of, stated
+from dpcheck.engine.statements import bound_of, explicit_of, order_of
 from dpcheck.errors import Infeasible
 from dpcheck.geometry.norms import dual_norm
 from dpcheck.harness import accuracy, risk
@@ -35,7 +35,7 @@ from dpcheck.symbols import BY_NAME, D, H, L, b, epsilon, n
 from dpcheck.verdicts import Verdict, differs, holds
 from dpcheck.workloads import HeavyCoordinates
 
-from .cases import DELTA, LONGER, SPIKES, WALK, LikeTheOrder, Spikes, certified, heavy, limits, problem, spiked
+from .cases import DELTA, LONGER, SPIKES, WALK, LikeTheOrder, Spikes, certified, heavy, problem, spiked
 from .edges import CUT, silent
 from .lemmas import UNSEEN, antipodal, audited, replayed, steep
 from .section_5_2 import A_, ACROSS, NEXT_TO_TWO, OF_TRUNCATIONS, TRUNCATED, diagonal, truncated_lines
@@ -397,17 +397,3 @@ def diameter_of_the_embedding(context: Context) -> Verdict:
             "n in the quotient": sp.diff(statistical / private, n),
         }
     )
-
-
-@check("lp_spaces/thm-10", kind="accuracy", also=("lp_spaces/alg-4@threshold",))
-def range_of_n_reaches_the_threshold(context: Context) -> Verdict:
-    """From the least n of the theorem on the printed lambda is at least max{beta, 1} M, of which Algorithm 4 needs
-    beta M: there it is just that.
-    """
-    there, wanted = [], []
-    for smooth in (0.5, 3.0):
-        known = {"H": smooth, "D": 1.5, "d": 5, "kappa": 2.5, "epsilon": 0.01, "delta": 1e-6}
-        least = limits("lp_spaces/thm-10", known).get("n", 0)
-        there.append(stated("lp_spaces/alg-4@threshold", n=float(least), **known) - smooth * 1.5)
-        wanted.append(max(smooth, 1.0) * 1.5)
-    return agree(there, wanted, "lambda at the least n")
