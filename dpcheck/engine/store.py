@@ -11,6 +11,7 @@ import contextlib
 import datetime
 import json
 import sqlite3
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -54,6 +55,9 @@ _OF_VERSION_1 = (
 )
 """What a store of schema 1 lacks; its cells, which carry no checksum, are computed again when they are asked for."""
 
+_PATIENCE = 30
+"""Seconds that one run waits for another that writes."""
+
 _INDEX = "CREATE INDEX IF NOT EXISTS records_of_check ON records (check_id, created)"
 
 
@@ -86,7 +90,7 @@ class Store:
         self.path = Path(path)
         with self._guarded("open"):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(self.path, timeout=30, isolation_level=None)
+            self._db = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None)
             self._db.text_factory = stored.text
         try:
             self._prepare()
@@ -102,7 +106,7 @@ class Store:
                     f"the store {self.path} has schema {version}, this dpcheck knows {SCHEMA_VERSION}; "
                     "upgrade dpcheck, or give another --store"
                 )
-            self._db.execute("PRAGMA journal_mode = WAL")
+            self._write_ahead()
             self._db.execute("PRAGMA synchronous = NORMAL")
             if version is None:
                 self._create()
@@ -113,6 +117,18 @@ class Store:
             self._db.execute("BEGIN IMMEDIATE")
             self._db.execute("UPDATE meta SET value = value WHERE name = 'schema_version'")
             self._db.execute("ROLLBACK")
+
+    def _write_ahead(self) -> None:
+        """Switches to write-ahead mode; where two runs begin on a new file at once, SQLite refuses instead of waiting."""
+        until = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                self._db.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                    raise
+            time.sleep(0.01)
 
     def _create(self) -> None:
         with self._transaction():
@@ -420,7 +436,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 def _connected(path: Path) -> sqlite3.Connection:
     """Also of a file on a medium that cannot be written, where write-ahead mode would need a file beside it."""
-    db = sqlite3.connect(path, timeout=30)
+    db = sqlite3.connect(path, timeout=_PATIENCE)
     try:
         db.execute("SELECT count(*) FROM sqlite_master")
     except sqlite3.OperationalError:

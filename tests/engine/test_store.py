@@ -144,6 +144,27 @@ class TestStore:
         with Store(tmp_path / "store.db") as store:
             assert all(len(store.cells(name, "smoke", 0, "abc")) == 50 for name in ("one", "two"))
 
+    def test_runs_that_begin_at_once(self, tmp_path: Path) -> None:
+        """Of a hundred new stores that four runs open together, none is locked to one of them (7 were)."""
+
+        def open_it(path: Path, together: threading.Barrier, raised: list[str]) -> None:
+            together.wait()
+            try:
+                Store(path).close()
+            except StoreError as error:
+                raised.append(str(error))
+
+        raised: list[str] = []
+        for i in range(100):
+            together = threading.Barrier(4)
+            arguments = (tmp_path / f"{i}.db", together, raised)
+            threads = [threading.Thread(target=open_it, args=arguments) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        assert not raised
+
     def test_a_newer_schema_is_left_alone(self, tmp_path: Path) -> None:
         path = tmp_path / "store.db"
         Store(path).close()
