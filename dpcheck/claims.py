@@ -268,8 +268,11 @@ def _prepared(
 @functools.lru_cache(maxsize=512)
 def _compiled(expression: sp.Basic, symbols: tuple[sp.Symbol, ...]) -> Any:
     """The expression as a NumPy function; compiling takes a thousand times as long as a call."""
+    import numpy as np
+
     names = {symbol: f"x{place}" for place, symbol in enumerate(symbols)}
-    return sp.lambdify(list(names.values()), expression, ["numpy", "scipy"], printer=printing.Positional(names))
+    # The name "numpy" would load whatever NumPy and SciPy hold; the printer names what an expression takes from SciPy.
+    return sp.lambdify(list(names.values()), expression, [vars(np)], printer=printing.Positional(names))
 
 
 def _first_failure(held: Any, values: Mapping[str, Any]) -> str:

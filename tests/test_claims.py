@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -11,7 +13,7 @@ import sympy as sp
 from checkout import collected
 
 from dpcheck.asymptotics import Regime, verify
-from dpcheck.claims import Claim, Paper
+from dpcheck.claims import Claim, Paper, evaluate
 from dpcheck.errors import CollectionError, InvalidInput
 from dpcheck.symbols import D, L, d, epsilon, index, lambda_, last, n, sequences
 
@@ -31,6 +33,17 @@ def test_evaluation_broadcasts():
     bound = stated(2 * L * D / sp.sqrt(n), hidden=False, assumptions=(sp.Ge(n, 4),))
     values = bound.evaluate(n=np.array([4.0, 16.0]), L=np.array([[1.0], [3.0]]), D=1.0)
     np.testing.assert_allclose(values, [[1.0, 0.5], [3.0, 1.5]])
+
+
+def test_what_scipy_alone_has_is_taken_from_there_when_it_is_needed():
+    """Of a plain bound nothing of it is loaded, which would take longer than the rest of `dpcheck plan`."""
+    half = evaluate(sp.Function("gammaincinv")(sp.Symbol("d"), sp.Rational(1, 2)), {"d": 1.0})
+    assert half == pytest.approx(math.log(2))
+    code = "import sys, sympy as sp; from dpcheck.claims import evaluate; evaluate(sp.sqrt(sp.Symbol('x')), {'x': 4}); "
+    done = subprocess.run(
+        [sys.executable, "-c", code + "print('scipy.special' in sys.modules)"], capture_output=True, text=True
+    )
+    assert done.stdout == "False\n", done.stderr
 
 
 def test_the_assumption_that_fails_is_named_with_its_values():

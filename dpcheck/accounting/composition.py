@@ -18,6 +18,8 @@ from dpcheck.statistics.binomial import binomial_masses
 Array = NDArray[np.float64]
 OUTCOMES = 20_000
 """Most outcomes of composed randomised responses that are enumerated."""
+FEW = 50
+"""Up to so many, binomial coefficients are written out: `scipy.special` takes longer to load than most of a plan."""
 
 
 def advanced_composition(epsilon: float, delta: float, count: int, slack: float) -> tuple[float, float]:
@@ -85,7 +87,7 @@ class Composition:
         losses, weights = np.zeros(1), np.ones(1)
         for epsilon, count in _merged(pure):
             wins = np.arange(count + 1)
-            chance = binomial_masses(wins, count, scipy.special.expit(epsilon))
+            chance = _responses(epsilon, count)
             losses = (losses[:, None] + epsilon * (2 * wins - count)).ravel()
             weights = (weights[:, None] * chance).ravel()
         self.losses, self.weights = losses, weights
@@ -109,6 +111,15 @@ class Composition:
         if delta == 0:
             return math.inf
         return smallest_epsilon(self.delta, delta, float(self.losses.max()) + self.mu)
+
+
+def _responses(epsilon: float, count: int) -> NDArray[np.float64]:
+    """The law of the number of true answers among `count` randomised responses, none of them rounded to 0 or 1."""
+    lies = np.arange(count, -1, -1)
+    if count > FEW:
+        return binomial_masses(lies, count, scipy.special.expit(-epsilon))
+    ways = np.array([math.comb(count, lie) for lie in range(count + 1)], dtype=float)
+    return np.asarray(ways * np.exp(-epsilon * lies - count * math.log1p(math.exp(-epsilon))))
 
 
 def _merged(pure: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:

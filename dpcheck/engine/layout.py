@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import shlex
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -117,6 +116,8 @@ def _table(folder: Path) -> dict[str, Any] | None:
 @functools.lru_cache(maxsize=8)
 def _parsed(text: str) -> dict[str, Any]:
     """A file of TOML, which whoever asks for one claim after another reads each time; not to be changed."""
+    import tomllib  # compiles expressions for fifty milliseconds, which an installed copy need not wait for
+
     return tomllib.loads(text)
 
 

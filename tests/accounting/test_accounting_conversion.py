@@ -125,6 +125,14 @@ def test_mixed_composition_against_direct_enumeration() -> None:
         assert Composition(pure, mu).delta(epsilon) == pytest.approx(total, abs=1e-7)
 
 
+@pytest.mark.parametrize("count", [1, 2, 50, 51, 400])
+def test_no_answer_of_a_strong_response_is_impossible(count: int) -> None:
+    """P(no true answer) = (1 + e^ε)^-count, also where 1 - 1/(1 + e^-ε) rounds to 0."""
+    for epsilon in (0.5, 40.0 / count):
+        least = Composition([(epsilon, count)]).weights[0]
+        assert least == pytest.approx(math.exp(-count * np.logaddexp(0.0, epsilon)), rel=1e-9, abs=0)
+
+
 def test_composition_without_parts_or_with_only_one_kind() -> None:
     assert Composition().delta(0.0) == 0.0
     assert Composition([(0.5, 1)]).delta(0.2) == pytest.approx(pure_delta(0.5, 0.2))
