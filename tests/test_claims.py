@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 import xml.etree.ElementTree as ET
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -52,6 +54,28 @@ def test_a_name_that_is_no_symbol_is_told_with_those_that_are():
     with pytest.raises(InvalidInput, match="has no symbol eps, foo"):
         bound.evaluate(n=4, L=1, D=1, eps=1, foo=1)
     assert bound.evaluate(n=4, L=1, D=1, epsilon=1) == bound.at({"n": 4, "L": 1, "D": 1, "foo": 1}) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("D", value) for value in ("x", "7", None, {}, [1, "a"], [1, [2]], b"1", [None])]
+    + [("sigma[i]", value) for value in (3.0, "12", None, ["1.5"], [[1.0]])],
+    ids=repr,
+)
+def test_what_is_no_number_is_named_with_its_symbol(name, value):
+    at = {"D": 1.0, "l": 1, "lambda_": 1.0, "lambda[i]": [1.0, 2.0, 3.0], "sigma[i]": [1.0, 2.0, 3.0]}
+    claim = summed() if name in summed().needs else stated(2 * D, hidden=False)
+    wanted = "a list of its terms" if name in summed().needs else "a number, or an array of numbers"
+    with pytest.raises(InvalidInput, match=rf"^toy/\S+: {re.escape(name)} must be {wanted}, got "):
+        claim.at(at | {name: value})
+
+
+def test_a_list_is_an_array_and_exact_numbers_stay_exact():
+    bound = stated(2 * D, hidden=False)
+    np.testing.assert_array_equal(bound.evaluate(D=[1, 2.5]), [2, 5])
+    assert bound.evaluate(D=Fraction(1, 3)) == Fraction(2, 3)
+    assert bound.evaluate(D=sp.Rational(1, 3)) == sp.Rational(2, 3)
+    assert list(bound.evaluate(D=[10**30, 1])) == [2 * 10**30, 2]
 
 
 @pytest.mark.parametrize(
