@@ -63,7 +63,7 @@ def verify(
         return verify_here(witness, assumptions=assumptions, private=private, tolerance=tolerance)
     if not isinstance(witness, Mapping | str | os.PathLike):
         raise Unreadable(
-            f"no witness can be read from {foreign.shortened(witness)}; give one, the path of its file, or what that holds"
+            f"no witness can be read from {foreign.shortened(witness)}; give one, a file of one, or what it holds"
         )
     read = Witness.from_dict(witness) if isinstance(witness, Mapping) else Witness.load(witness)
     with Isolated() as child:

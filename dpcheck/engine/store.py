@@ -119,7 +119,7 @@ class Store:
             self._db.execute("ROLLBACK")
 
     def _write_ahead(self) -> None:
-        """Switches to write-ahead mode; where two runs begin on a new file at once, SQLite refuses instead of waiting."""
+        """Switches to write-ahead mode; of two runs that begin on a new file at once one is refused, and waits."""
         until = time.monotonic() + _PATIENCE
         while True:
             try:

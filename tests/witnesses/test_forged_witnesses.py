@@ -157,9 +157,7 @@ def test_a_path_a_dict_and_a_witness(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("nonsense", [3, None, [], b"w.json", 1.5], ids=repr)
 def test_what_is_neither_says_what_to_give(nonsense: Any) -> None:
-    with pytest.raises(
-        Unreadable, match=rf"can be read from {re.escape(repr(nonsense))}; give one, the path of its file"
-    ):
+    with pytest.raises(Unreadable, match=rf"can be read from {re.escape(repr(nonsense))}; give one, a file of one"):
         dp.verify(nonsense)
 
 
