@@ -15,6 +15,7 @@ from checkout import collected
 from dpcheck.asymptotics import Regime, verify
 from dpcheck.claims import Claim, Paper
 from dpcheck.errors import CollectionError, InvalidInput
+from dpcheck.printing import inline
 from dpcheck.symbols import D, L, d, epsilon, index, lambda_, last, n, sequences
 
 PAPER = Paper(key="toy", title="A toy", authors="", reference="")
@@ -182,6 +183,15 @@ def test_terms_of_a_sequence_are_printed_with_their_index() -> None:
     assert "λ⋅σₗ" in lines
     assert "σᵢ₋₁" in lines
     assert r"\sigma}_{i - 1}" in summed().latex()
+
+
+def test_names_of_symbols_are_written_as_on_paper():
+    ell, R_e, prime, bar = sp.symbols("H_ell R_{e} delta_prime theta_bar", positive=True)
+    shown = stated(ell + sp.exp(-R_e) + prime + bar)
+    assert set("".join(ET.fromstring(shown.mathml()).itertext())) >= set("ℓeδ′θ\u0304")
+    assert not re.search(r"ell|[{}]|prime|bar|&\w", shown.mathml())
+    assert "H_ℓ" in shown.unicode()
+    assert inline(bar / 3 + sp.exp(R_e)) == "θ\u0304/3 + exp(Rₑ)"
 
 
 def test_markup_in_the_name_of_a_symbol_stays_text():
