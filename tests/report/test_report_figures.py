@@ -150,7 +150,8 @@ def test_other_exponents_and_indices_are_small_letters_above_and_below():
     series = "λ_1 times n^(1/8) < c_noise, m = n^2.5"
     text = drawn([Point(x=x, value=1.0, series=series) for x in (1.0, 9.0)], ("n^(-b)", "y"))
     raised = '<tspan dy="-0.5em" font-size="70%">'
-    line = f'λ₁ times n{raised}1/8</tspan><tspan dy="0.35em"> &lt; c</tspan><tspan dy="0.3em" font-size="70%">noise</tspan>'
+    lowered = '<tspan dy="0.3em" font-size="70%">'
+    line = f'λ₁ times n{raised}1/8</tspan><tspan dy="0.35em"> &lt; c</tspan>{lowered}noise</tspan>'
     assert f'>{line}<tspan dy="-0.21em">, m = n</tspan>{raised}2.5</tspan></text>' in text
     assert f">n{raised}−b</tspan></text>" in text
     assert "^" not in text
