@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import math
+import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import sympy as sp
 
-from dpcheck import printing
+from dpcheck import foreign, printing
 from dpcheck.errors import CollectionError, InvalidInput
 from dpcheck.labels import split_label
 from dpcheck.symbols import BY_NAME
@@ -235,7 +236,7 @@ def evaluate(
     missing = [s.name for s in symbols if s.name.rstrip("_") not in parameters]
     if missing:
         raise InvalidInput(f"{label} needs a value for {', '.join(missing)}")
-    given = [parameters[s.name.rstrip("_")] for s in symbols]
+    given = [_numeric(parameters[s.name.rstrip("_")], s.name, label) for s in symbols]
     import numpy as np
 
     # Terms are numbered from 1 on; an array, so that one formula may speak of all of them at once.
@@ -250,6 +251,25 @@ def evaluate(
             named = {s.name: parameters[s.name.rstrip("_")] for s in sorted(assumption.free_symbols, key=str)}
             raise InvalidInput(f"{label} assumes {assumption}, which fails at {_first_failure(held, named)}")
     return _compiled(expression, symbols)(*values)
+
+
+def _numeric(value: Any, name: str, label: str) -> Any:
+    """The value of a symbol, of a list its array. Raises `InvalidInput` of what is no number, and holds none."""
+    terms = name.endswith(SEQUENCE)
+    if isinstance(value, numbers.Number | sp.Expr) and not terms:
+        return value
+    import numpy as np
+
+    try:
+        array = np.asarray(value)
+    except ValueError:  # rows of unequal length
+        array = np.array(None)
+    # Integers beyond 64 bits, fractions and SymPy's numbers are objects to NumPy.
+    exact = array.dtype.kind == "O" and all(isinstance(each, numbers.Number | sp.Expr) for each in array.flat)
+    if not (exact or array.dtype.kind in "biufc") or (terms and array.ndim != 1):
+        wanted = "a list of its terms" if terms else "a number, or an array of numbers"
+        raise InvalidInput(f"{label}: {name} must be {wanted}, got {foreign.shortened(value)}")
+    return array if isinstance(value, list | tuple) else value
 
 
 @functools.lru_cache(maxsize=512)

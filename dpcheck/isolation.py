@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
+import os
 import pickle
 import selectors
 import subprocess
@@ -24,7 +25,7 @@ import mpmath
 import sympy as sp
 
 from dpcheck import foreign
-from dpcheck.errors import WitnessRejected
+from dpcheck.errors import Unreadable, WitnessRejected
 from dpcheck.verdicts import Witness
 from dpcheck.witnesses import Violation, known, known_files
 from dpcheck.witnesses import verify as verify_here
@@ -60,6 +61,10 @@ def verify(
     """
     if isinstance(witness, Witness):
         return verify_here(witness, assumptions=assumptions, private=private, tolerance=tolerance)
+    if not isinstance(witness, Mapping | str | os.PathLike):
+        raise Unreadable(
+            f"no witness can be read from {foreign.shortened(witness)}; give one, a file of one, or what it holds"
+        )
     read = Witness.from_dict(witness) if isinstance(witness, Mapping) else Witness.load(witness)
     with Isolated() as child:
         return child.verify(read, assumptions=assumptions, private=private, tolerance=tolerance)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
-from dpcheck.errors import CollectionError
+from dpcheck.errors import CollectionError, InvalidInput
 
 Standing = Literal["printed", "reading", "ours"]
 """What a verdict is about: a statement as printed, a reading of one, or a statement that the paper does not contain."""
@@ -27,6 +27,13 @@ def split_label(label: str) -> tuple[str, str, str]:
     statement, _, reading = label.partition("@")
     paper, item = statement.split("/")
     return paper, item, reading
+
+
+def named(label: Any) -> str:
+    """What names a statement or a paper. Raises `InvalidInput` where it is no text."""
+    if not isinstance(label, str):
+        raise InvalidInput(f"a label is text such as 'l1_geometry/thm-4', got {label!r}; `dpcheck list` shows all")
+    return label
 
 
 def standing(label: str, claim: Stated | None) -> Standing:

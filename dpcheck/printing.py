@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 import scipy  # `scipy.special` takes a quarter of a second: loaded on first use
@@ -12,6 +12,7 @@ import sympy as sp
 from sympy.printing.mathml import MathMLPresentationPrinter
 from sympy.printing.numpy import SciPyPrinter
 from sympy.printing.pretty.pretty import PrettyPrinter
+from sympy.printing.pretty.pretty_symbology import greek_unicode
 
 # Markdown hosts take backslash + punctuation for an escape, bars for table cells and < for HTML.
 _SAFE = (
@@ -50,7 +51,7 @@ def inline(expression: Any) -> str:
     expression = subscripted(sp.sympify(expression))
     text = str(expression)
     for symbol in sorted(expression.free_symbols, key=lambda s: -len(s.name)):
-        text = re.sub(rf"\b{re.escape(symbol.name)}\b", sp.pretty(symbol, use_unicode=True), text)
+        text = re.sub(rf"(?<!\w){re.escape(symbol.name)}(?!\w)", "".join(pretty(symbol)), text)
     for plain, sign in (("sqrt(", "√("), ("**", "^"), ("*", "·"), ("<=", "≤"), (">=", "≥")):
         text = text.replace(plain, sign)
     return text
@@ -80,9 +81,25 @@ def mathml(expression: Any) -> str:
 @functools.lru_cache(maxsize=4096)
 def _mathml(value: sp.Basic) -> str:
     printer = _MathML({"inv_trig_style": "abbreviated"})
-    text = cast(str, printer._print(value).toxml()).replace("&InvisibleTimes;", "&#8290;")
+    text = cast(str, printer._print(value).toxml())
+    for name, sign in _NAMED:
+        text = text.replace(name, sign)
     # SymPy leaves the signs of strict inequalities as they are, which is no XML.
     return re.sub(r">([<>])</", lambda sign: f">{escaped(sign[1])}</", text)
+
+
+_NAMED = (("&InvisibleTimes;", "&#8290;"), ("&ExponentialE;", "e"), ("&dd;", "d"))
+"""Names that XML does not know, and signs that most fonts lack."""
+
+
+def spelled(name: str) -> str:
+    """A symbol's name as it is written: `R_{e}` without its braces, `H_ell` with an ℓ, δ′ for `delta_prime`."""
+    base, *indices = re.sub(r"[{}]", "", name).split("_")
+    signs = {"prime": "\u2032", "bar": "\u0304"}
+    marks = "".join(signs.get(each, "") for each in indices)
+    if marks:
+        base = greek_unicode.get(base, base) + marks
+    return "_".join("ℓ" if each == "ell" else each for each in (base, *indices) if each not in signs)
 
 
 def escaped(text: str) -> str:
@@ -119,8 +136,16 @@ def _words(quantity: str) -> str:
     return "".join(text + script for text, script in zip(texts, [*scripts, ""], strict=True))
 
 
+def _respelled(symbol: sp.Symbol, escape: Callable[[str], str] = str) -> sp.Symbol:
+    name = escape(spelled(symbol.name))
+    return symbol if name == symbol.name else sp.Symbol(name)
+
+
 class _Pretty(PrettyPrinter):  # type: ignore[misc]
-    """SymPy draws the arguments of Min and Max as code."""
+    """SymPy draws the arguments of Min and Max as code, and the names of a few symbols as they are typed."""
+
+    def _print_Symbol(self, e: Any, bold_name: bool = False) -> Any:
+        return super()._print_Symbol(_respelled(e), bold_name)
 
     def _print_Min(self, expr: Any) -> Any:
         return self._helper_print_function(expr.func, expr.args, sort=True, func_name="min")
@@ -133,8 +158,7 @@ class _MathML(MathMLPresentationPrinter):  # type: ignore[misc]
     """SymPy's printer, with cases set as cases, and names of symbols as text, which it takes for markup."""
 
     def _print_Symbol(self, sym: Any, style: str = "plain") -> Any:
-        name = escaped(sym.name)
-        return super()._print_Symbol(sym if name == sym.name else sp.Symbol(name), style)
+        return super()._print_Symbol(_respelled(sym, escaped), style)
 
     def _print_Piecewise(self, expr: Any) -> Any:
         row = self.dom.createElement("mrow")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from checkout import collected
 from dpcheck.asymptotics import Regime, verify
 from dpcheck.claims import Claim, Paper, evaluate
 from dpcheck.errors import CollectionError, InvalidInput
+from dpcheck.printing import inline
 from dpcheck.symbols import D, L, d, epsilon, index, lambda_, last, n, sequences
 
 PAPER = Paper(key="toy", title="A toy", authors="", reference="")
@@ -65,6 +68,28 @@ def test_a_name_that_is_no_symbol_is_told_with_those_that_are():
     with pytest.raises(InvalidInput, match="has no symbol eps, foo"):
         bound.evaluate(n=4, L=1, D=1, eps=1, foo=1)
     assert bound.evaluate(n=4, L=1, D=1, epsilon=1) == bound.at({"n": 4, "L": 1, "D": 1, "foo": 1}) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("D", value) for value in ("x", "7", None, {}, [1, "a"], [1, [2]], b"1", [None])]
+    + [("sigma[i]", value) for value in (3.0, "12", None, ["1.5"], [[1.0]])],
+    ids=repr,
+)
+def test_what_is_no_number_is_named_with_its_symbol(name, value):
+    at = {"D": 1.0, "l": 1, "lambda_": 1.0, "lambda[i]": [1.0, 2.0, 3.0], "sigma[i]": [1.0, 2.0, 3.0]}
+    claim = summed() if name in summed().needs else stated(2 * D, hidden=False)
+    wanted = "a list of its terms" if name in summed().needs else "a number, or an array of numbers"
+    with pytest.raises(InvalidInput, match=rf"^toy/\S+: {re.escape(name)} must be {wanted}, got "):
+        claim.at(at | {name: value})
+
+
+def test_a_list_is_an_array_and_exact_numbers_stay_exact():
+    bound = stated(2 * D, hidden=False)
+    np.testing.assert_array_equal(bound.evaluate(D=[1, 2.5]), [2, 5])
+    assert bound.evaluate(D=Fraction(1, 3)) == Fraction(2, 3)
+    assert bound.evaluate(D=sp.Rational(1, 3)) == sp.Rational(2, 3)
+    assert list(bound.evaluate(D=[10**30, 1])) == [2 * 10**30, 2]
 
 
 @pytest.mark.parametrize(
@@ -171,6 +196,15 @@ def test_terms_of_a_sequence_are_printed_with_their_index() -> None:
     assert "λ⋅σₗ" in lines
     assert "σᵢ₋₁" in lines
     assert r"\sigma}_{i - 1}" in summed().latex()
+
+
+def test_names_of_symbols_are_written_as_on_paper():
+    ell, R_e, prime, bar = sp.symbols("H_ell R_{e} delta_prime theta_bar", positive=True)
+    shown = stated(ell + sp.exp(-R_e) + prime + bar)
+    assert set("".join(ET.fromstring(shown.mathml()).itertext())) >= set("ℓeδ′θ\u0304")
+    assert not re.search(r"ell|[{}]|prime|bar|&\w", shown.mathml())
+    assert "H_ℓ" in shown.unicode()
+    assert inline(bar / 3 + sp.exp(R_e)) == "θ\u0304/3 + exp(Rₑ)"
 
 
 def test_markup_in_the_name_of_a_symbol_stays_text():

@@ -17,13 +17,23 @@ def test_a_few_inputs_for_every_reader(tmp_path):
     assert not (tmp_path / "kept").exists()
 
 
-@pytest.mark.parametrize("way", ["crashes", "hangs"])
+def test_a_busy_machine_is_no_failure(tmp_path, monkeypatch):
+    """Of what takes long the processor's time counts, not that of others."""
+    monkeypatch.setattr(fuzz, "LIMIT", 0.01)
+    monkeypatch.setattr(fuzz.foreign, "fraction", lambda text: time.sleep(0.02))
+    monkeypatch.setattr(fuzz.Readers, "__init__", only_numbers)
+    assert fuzz.fuzz(20, 1, tmp_path, [].append) == 0
+
+
+@pytest.mark.parametrize("way", ["crashes", "hangs", "computes"])
 def test_what_crashes_or_hangs_is_counted_and_kept(tmp_path, monkeypatch, way):
     def broken(text):
         if "1" not in text:
             raise InvalidInput("refused")
         if way == "hangs":
             time.sleep(5)
+        while way == "computes":
+            pass
         raise ZeroDivisionError
 
     monkeypatch.setattr(fuzz, "LIMIT", 0.01)

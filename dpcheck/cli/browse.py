@@ -24,6 +24,7 @@ from dpcheck.cli.common import (
     json_option,
     kinds_of_refutation,
     lazily,
+    no_such_paper,
     results_of,
     root_option,
     shown,
@@ -112,9 +113,7 @@ def list_command(
     """Every claim, with what became of it."""
     catalogue = index_of(root, also)
     if paper is not None and paper not in catalogue.papers:
-        near = UnknownLabel(paper, catalogue.papers).near
-        hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(catalogue.papers) or 'none'}"
-        raise InvalidInput(f"no paper has the key {paper!r}; {hint}; --also FOLDER names a paper of your own")
+        raise no_such_paper(paper, catalogue.papers)
     kinds_here = {claim.kind for claim in catalogue.claims.values()} | {
         check.kind for check in catalogue.checks.values()
     }

@@ -20,7 +20,7 @@ import click
 from dpcheck.carried import PACKAGE
 from dpcheck.cli.signals import stoppable
 from dpcheck.cli.silence import doing, never_silent, shows_unicode
-from dpcheck.errors import DpcheckError, Unreadable, WitnessRejected
+from dpcheck.errors import DpcheckError, InvalidInput, UnknownLabel, Unreadable, WitnessRejected
 from dpcheck.foreign import plain, shortened
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from dpcheck.verdicts import Witness
 
 F = TypeVar("F", bound=Callable[..., Any])
+_ALSO = "--also FOLDER names a paper of your own"
 
 
 class Exit(enum.IntEnum):
@@ -370,6 +371,28 @@ _COLOURS = {
     "error": "magenta",
     "survived": "red",
 }
+
+
+def candidates(name: str, known: Iterable[str]) -> str:
+    """What was meant instead of a name that nothing has: what is near, else all that there are, labels by paper."""
+    known = list(known)
+    if near := UnknownLabel(name, known).near:
+        return f"did you mean {', '.join(near)}?"
+    by_paper: dict[str, list[str]] = {}
+    for each in known:
+        paper, slash, item = each.rpartition("/")
+        by_paper.setdefault(paper + slash, []).append(item)
+    return f"there are {'; '.join(paper + ', '.join(items) for paper, items in by_paper.items()) or 'none'}"
+
+
+def no_such_paper(key: str, papers: Iterable[str]) -> InvalidInput:
+    return InvalidInput(f"no paper has the key {key!r}; {candidates(key, papers)}; {_ALSO}")
+
+
+def no_such_algorithm(label: str) -> InvalidInput:
+    from dpcheck.engine.algorithms import algorithms
+
+    return InvalidInput(f"no algorithm has the label {label!r}; {candidates(label, algorithms())}; {_ALSO}")
 
 
 def coloured(text: str, word: str | None = None) -> str:

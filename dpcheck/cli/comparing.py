@@ -12,9 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpcheck.cli.common import also_option, catalogue_of, echo_json, finish, json_option, root_option, table
+from dpcheck.cli.common import (
+    also_option,
+    candidates,
+    catalogue_of,
+    echo_json,
+    finish,
+    json_option,
+    no_such_algorithm,
+    root_option,
+    table,
+)
 from dpcheck.cli.planning import claims_of, figure, opened, setting_of, setting_options
-from dpcheck.errors import InvalidInput, UnknownLabel
+from dpcheck.errors import InvalidInput
 
 if TYPE_CHECKING:
     import sympy as sp
@@ -57,9 +67,7 @@ def phase_diagram_command(
     """
     catalogue = catalogue_of(root, also)
     if unknown := [key for key in panels if key not in catalogue.panels]:
-        near = UnknownLabel(unknown[0], catalogue.panels).near
-        hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(catalogue.panels)}"
-        raise InvalidInput(f"no panel is called {unknown[0]!r}; {hint}")
+        raise InvalidInput(f"no panel is called {unknown[0]!r}; {candidates(unknown[0], catalogue.panels)}")
     chosen = [catalogue.panels[key] for key in panels or catalogue.panels]
     if svg is not None and svg.suffix == ".svg" and len(chosen) != 1:
         raise click.UsageError(f"{svg} is one file and there are {len(chosen)} panels; name one, or give a folder")
@@ -234,7 +242,7 @@ def compare_bounds_command(
     setting = setting_of(**options)
     catalogue = opened(root, also)
     if unknown := [label for label in only if label not in algorithms()]:
-        raise UnknownLabel(unknown[0], algorithms())
+        raise no_such_algorithm(unknown[0])
     claims = claims_of(catalogue, dict.fromkeys(label.partition("/")[0] for label in only or algorithms()))
     workload = None if measure is None else comparison.workload(measure, setting)
     if workload is not None:

@@ -22,6 +22,7 @@ from dpcheck.cli.common import (
     json_option,
     lazily,
     leave,
+    no_such_algorithm,
     root_option,
     table,
 )
@@ -43,7 +44,7 @@ ROWS = 24
 
 
 SETTING = (
-    click.option("--n", type=WholeNumber(), required=True, help="Records; users under --m."),
+    click.option("--n", type=WholeNumber(), help="Records; users under --m.  [required]"),
     click.option("--d", type=WholeNumber(), default=1, show_default=True, help="Dimension of the parameter."),
     click.option("--epsilon", type=float, help="Budget: ε-DP, or (ε, δ)-DP with --delta."),
     click.option("--delta", type=float, default=0.0, help="δ of the budget.  [default: 0]"),
@@ -98,6 +99,8 @@ def setting_of(
     """The setting of the command line's options. Raises `click.UsageError`, `InvalidInput`."""
     from dpcheck.engine.setting import Setting
 
+    if sizes["n"] is None:
+        raise click.UsageError("Missing option '--n', the number of records")
     moments = {_number("--moment", key): value for key, value in _pairs("--moment", moment).items()}
     if G_k is not None:
         if sizes["k"] is None:
@@ -141,8 +144,8 @@ def plan_command(
     if not (root or also):
         try:
             known(algorithm)  # an unknown one is told before anything else
-        except UnknownLabel as error:
-            _planned_instead(algorithm, root, error)
+        except UnknownLabel:
+            _planned_instead(algorithm, opened(root))
     setting = setting_of(**options)
     fields = dict(planning.parse(text) for text in settings)
     catalogue = opened(root, also)  # without which an algorithm of one's own is not known
@@ -150,6 +153,10 @@ def plan_command(
         with _of_its_own(algorithm):
             names = planning.speaking_of(algorithm, setting, fields)
         planned = planning.plan(algorithm, setting, fields, claims_of(catalogue, names))
+    except UnknownLabel as error:
+        if error.label != algorithm.partition("@")[0]:
+            raise
+        _planned_instead(algorithm, catalogue)
     except Infeasible as error:
         _infeasible(error, algorithm, setting, catalogue, as_json)
         return
@@ -162,12 +169,11 @@ def plan_command(
         leave(Exit.NO_GUARANTEE)
 
 
-def _planned_instead(label: str, root: str | None, unknown: UnknownLabel) -> NoReturn:
-    """What to plan in place of a statement; of what nobody knows, that."""
-    catalogue = opened(root)
+def _planned_instead(label: str, catalogue: Catalogue | None) -> NoReturn:
+    """What to plan in place of a statement; of what nobody knows, the algorithms."""
     claim = catalogue and catalogue.claims.get(label)
     if not claim:
-        raise unknown
+        raise no_such_algorithm(label)
     from dpcheck.engine.algorithms import algorithms
 
     about = [f"`dpcheck plan {each}`" for each in claim.about if each in algorithms()]

@@ -24,6 +24,7 @@ from dpcheck.cli.common import (
     kinds_of_refutation,
     lazily,
     leave,
+    no_such_paper,
     results_of,
     root_option,
     shown,
@@ -33,7 +34,7 @@ from dpcheck.cli.common import (
 )
 from dpcheck.cli.silence import doing
 from dpcheck.engine.costs import read as read_costs
-from dpcheck.errors import InvalidInput, UnknownLabel
+from dpcheck.errors import InvalidInput
 
 if TYPE_CHECKING:
     from dpcheck.checks import Check, Size
@@ -458,7 +459,7 @@ def report_command(
     doing("report, collecting statements and checks")
     catalogue = catalogue_of(root, also)
     if unknown := [key for key in only if key not in catalogue.papers]:
-        raise UnknownLabel(unknown[0], catalogue.papers)
+        raise no_such_paper(unknown[0], catalogue.papers)
     catalogue = narrowed(catalogue, set(only) or catalogue.papers.keys() - catalogue.guests)
     if not catalogue.claims:
         complain(f"nothing to report: no claim in {catalogue.root}")

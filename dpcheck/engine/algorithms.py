@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dpcheck.engine import own
 from dpcheck.engine.shipped import classes, modules, ours
 from dpcheck.errors import InvalidInput, UnknownLabel
+from dpcheck.labels import named
 
 if TYPE_CHECKING:
     from dpcheck.interfaces import Algorithm
@@ -28,7 +29,7 @@ def algorithm(label: str, **fields: Any) -> Algorithm[Any]:
     Raises:
         UnknownLabel: no algorithm of that label. InvalidInput: no such reading, or no such field.
     """
-    statement, _, reading = label.partition("@")
+    statement, _, reading = named(label).partition("@")
     known = ours(statement.partition("/")[0])
     if statement not in known:
         known = algorithms()

@@ -11,6 +11,7 @@ from dpcheck.engine.collection import Catalogue
 from dpcheck.engine.fetching import lazily
 from dpcheck.engine.loading import in_force, load, load_from, now_in_force
 from dpcheck.errors import UnknownLabel
+from dpcheck.labels import named
 
 if TYPE_CHECKING:
     from dpcheck.claims import Claim
@@ -44,12 +45,12 @@ def current() -> Catalogue:
 
 def claim(label: str) -> Claim:
     """The claim of a label: `dp.claim("l1_geometry/thm-4").order`. Raises `UnknownLabel`, which names near misses."""
-    return current().claim(label)
+    return current().claim(named(label))
 
 
 def derived(label: str) -> ExecutedDerivation:
     """The executed derivation of a statement. Raises `UnknownLabel`."""
-    return current().executed(label)
+    return current().executed(named(label))
 
 
 def seeded_bugs() -> dict[str, Mutant]:
@@ -70,7 +71,7 @@ def claims(
         paper: key of the paper; `kind`: "theorem", "lemma", …; `about`: label of an algorithm; `reading`: "derived", ….
     """
     catalogue = current()
-    if paper is not None and paper not in catalogue.papers:
+    if paper is not None and named(paper) not in catalogue.papers:
         raise UnknownLabel(paper, catalogue.papers)
     return [
         c

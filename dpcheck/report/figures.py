@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import math
 import re
@@ -18,7 +19,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from dpcheck.interfaces import Array
-from dpcheck.report.tables import lined, natural
+from dpcheck.report.tables import lined, natural, scripts
 from dpcheck.verdicts import Point
 
 # Okabe and Ito's palette: told apart under every common colour blindness; markers differ as well.
@@ -400,9 +401,24 @@ def _compact(text: str) -> str:
     numbers = {name: f"i{number}" for number, name in enumerate(used)}
     text = re.sub(r' id="([^"]+)"', lambda m: f' id="{numbers[m[1]]}"' if m[1] in numbers else "", text)
     text = re.sub(r'(url\(|href=")#([^)"]+)', lambda m: f"{m[1]}#{numbers[m[2]]}", text)
+    text = re.sub(r"(?<=>)[^<>\n]*[_^][^<>\n]*(?=</text>)", _scripts, text)
     text = re.sub(r"\s*\n\s*", "\n", _without_bare_groups(text))
     text = re.sub(r'(?<= d=")[^"]*', lambda m: m[0].replace("\n", " ").strip(), text)
     return _styled_once(re.sub(r'(?<= style=")[^"]*', lambda m: m[0].replace(": ", ":").replace("; ", ";"), text))
+
+
+def _scripts(line: re.Match[str]) -> str:
+    """A line of text with its exponents above and its indices below: dy is in the size of the letters themselves."""
+    done, back = "", ""
+    for level, part in scripts(html.unescape(line[0])):
+        words = html.escape(part, quote=False)
+        if level:
+            up = -0.5 if level == "^" else 0.3
+            done += f'<tspan dy="{up}em" font-size="70%">{words}</tspan>'
+            back = f"{-0.7 * up:.3g}em"
+        elif words:
+            done, back = done + (f'<tspan dy="{back}">{words}</tspan>' if back else words), ""
+    return done
 
 
 def _styled_once(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -80,9 +81,15 @@ def _label(axes: matplotlib.axes.Axes, region: PhaseRegion, plane: float) -> Non
     """
     part = max((part.polygon for part in region.parts), key=twice_area)
     x, y = (float(sum(v[i] for v in part) / len(part)) for i in (0, 1))
-    text = f"n^({region.exponent})".replace("*", "")
+    text = f"n^({_affine(region.exponent)})"
     if not region.vacuous and _chord(part, y) > 0.02 * plane * len(text):
         axes.text(x, y, text, ha="center", va="center", fontsize=8, color=figures.INK)
+
+
+def _affine(exponent: object) -> str:
+    """`3/4*a - 1/2*b` -> 3a/4 - b/2, which nobody reads as 3/(4a)."""
+    text = re.sub(r"(\d+)/(\d+)\*?([a-z])", r"\1\3/\2", str(exponent)).replace("*", "")
+    return re.sub(r"(?<![\d/])1(?=[a-z])", "", text)
 
 
 def _chord(polygon: Polygon, height: float) -> float:

@@ -6,7 +6,7 @@ import html
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -103,7 +103,18 @@ def probability(value: float) -> str:
 
 def worded(text: str) -> str:
     """Mathematics typed on a keyboard as readers write it: `epsilon <= 1` -> ε ≤ 1."""
-    return _TYPED.sub(lambda sign: _SIGNS[sign[0]], text).replace("E_Gamma", "E_Γ").replace("sqrt(", "√(")
+    text = _TYPED.sub(lambda sign: _SIGNS[sign[0]], text).replace("E_Gamma", "E_Γ").replace("sqrt(", "√(")
+    text = re.sub(r"(?<=\d) - (?=\d|[^\W\d_]\b|[(√])", " − ", text)
+    return _POWER_OF_TEN.sub(_as_power, re.sub(r"(?<=[^\W\d_])_prime(?![^\W_])", "′", text))
+
+
+_POWER_OF_TEN = re.compile(r"(?<![\w.])(\d[\d,]*(?:\.\d+)?)e([-−+]?)0*(\d+)(?![\w.]*\w)")
+
+
+def _as_power(number: re.Match[str]) -> str:
+    """`1.5e-05` -> 1.5×10⁻⁵, and 1e-05 -> 10⁻⁵."""
+    power = f"10{(number[2].strip('+') + number[3]).translate(_RAISED)}"
+    return power if number[1] == "1" else f"{number[1]}×{power}"
 
 
 _RAISED = str.maketrans("0123456789-−+", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁻⁺")
@@ -113,7 +124,11 @@ _LOWERED = str.maketrans("0123456789aeijklmnprstx", "₀₁₂₃₄₅₆₇₈
 def lined(text: str) -> str:
     """As `worded`, for a figure, which has one line: whole exponents and short indices in the letters of Unicode."""
     text = re.sub(r"(?<=[^\W\d_])_bar(?![^\W_])", "\u0304", re.sub(r"√\((\w)\)", r"√\1", worded(text)))
-    text = re.sub(r"\^\(?([-−]?\d+)\)?(?![\w/.])", lambda m: m[1].translate(_RAISED), text)
+    text = re.sub(
+        r"(?<![\u0300-\u036f])\^(?:\(([-−]?\d+)\)|([-−]?\d+))(?![\w/.])",
+        lambda m: (m[1] or m[2]).translate(_RAISED),
+        text,
+    )
     return re.sub(
         r"(?<![^\W_]{2})(?<=[^\W\d_])_(\d?[aeijklmnprstx]|\d)(?![^\W_])", lambda m: m[1].translate(_LOWERED), text
     )
@@ -163,12 +178,15 @@ _AFTER = "|".join(
 SCRIPT = re.compile(
     r"([_^])\{([^{}]+)\}"  # x^{2k}, x_{i,j}
     r"|(?<=[\w)\]|‖}'>])(\^)\(((?:[^()]|\([^()]*\))+)\)"  # n^(-1/2), n^(1/(k-1))
+    r"|(?<=[\u0300-\u036f])(\^)(\(\w\))"  # the moment r̂^(2)
+    r"|(?<=[\w)\]|‖}'>])(\^)([a-z]{3,6})(?![\w^])"  # R^mean
     r"|(?<=[\w)\]|‖}'>\u0300-\u036f+])(\^)"
     r"(?:([-−]?(?:\d+(?:\.\d+)?|[^\W\d_])|\*)(?!\w)"  # n^2, e^-t, F^*
     r"|([α-ω](?=[A-Za-zΑ-Ω])|[a-z](?=[Α-Ωα-ω])))"  # e^εΦ and 2^pλ are products
     rf"|(?:{_AFTER}|(?<=_[ijkt][A-Za-z])(?=_[ijkt](?![A-Za-z])))(_)"
     r"(?:(\d+)(?=[α-ω])|([ijkt])(?=[A-Za-z]_[ijkt](?![A-Za-z]))"  # m_1ε and η_in_i are products
-    r"|([A-Za-zα-ω0-9]{1,3}[\u0300-\u036f]?|[∞*+])(?![A-Za-zα-ω0-9_]))"
+    r"|(noise|total|[A-Za-zα-ωΑ-Ω0-9]{1,3}[\u0300-\u036f]?|[∞*+])(?![A-Za-zα-ω0-9_])"
+    r"|([-−])(?=[\s,.;:)]|$))"  # P_-
 )
 _HAT = re.compile(r"(?<=[A-Za-zα-ω])\^(?=[_)|‖])")
 """x^ for x̂."""
@@ -176,13 +194,22 @@ _HAT = re.compile(r"(?<=[A-Za-zα-ω])\^(?=[_)|‖])")
 
 def _set(text: str, escape: Callable[[str], str]) -> str:
     """Escaped words, with what stands above and below the line where it belongs."""
-    text, done, end = _HAT.sub("\u0302", worded(text)), "", 0
+    done = ""
+    for level, part in scripts(_HAT.sub("\u0302", worded(text))):
+        tag = {"^": "sup", "_": "sub"}.get(level)
+        done += f"<{tag}>{_set(part, escape)}</{tag}>" if tag else escape(part)
+    return done
+
+
+def scripts(text: str) -> Iterator[tuple[str, str]]:
+    """Its pieces one after the other: ("", what stands on the line), ("^", what above it), ("_", what below it)."""
+    end = 0
     for script in SCRIPT.finditer(text):
         sign, what = (part for part in script.groups() if part)
-        tag = "sup" if sign == "^" else "sub"
-        done += f"{escape(text[end : script.start()])}<{tag}>{escape(what.replace('-', '−'))}</{tag}>"
+        yield "", text[end : script.start()]
+        yield sign, what.replace("-", "−")
         end = script.end()
-    return done + escape(text[end:])
+    yield "", text[end:]
 
 
 def excess(verdict: Verdict) -> float:

@@ -131,7 +131,14 @@ CONTENT = [
     (("compare", "{here}/x.txt", "{here}/foreign.db"), "x.txt"),
     (("compare-bounds", "--n", "1e5", "--d", "50", "--epsilon", "-1"), "-1"),
     (("list", "--kind", "nosuch"), "got 'nosuch'; there are "),
-    (("plan", "nosuch", "--n", "10"), "unknown label 'nosuch'"),
+    (("plan", "tsybakov", "--n", "10"), "no algorithm has the label 'tsybakov'; did you mean tsybakov/alg-"),
+    (("plan", "lp_spaces/alg-11"), "no algorithm has the label 'lp_spaces/alg-11'; did you mean lp_spaces/alg-1, "),
+    (("plan", "lp_spaces/alg-1"), "Missing option '--n'"),
+    (("report", "--only", "nosuch"), "no paper has the key 'nosuch'; there are auditor, l1_geometry, "),
+    (
+        ("compare-bounds", "--n", "9", "--d", "1", "--epsilon", "1", "--only", "tsybakov/alg-33"),
+        "no algorithm has the label 'tsybakov/alg-33'; did you mean tsybakov/alg-3, ",
+    ),
     (
         ("plan", "tsybakov/thm-7", "--n", "10"),
         "is a statement, which cannot be planned; it speaks of what can be: `dpcheck",

@@ -123,7 +123,7 @@ class TestNew:
     def test_unknown_without_its_folder(self, cli: Cli, noisy: Path) -> None:
         for arguments in (("show", "noisy/thm-1"), ("plan", "noisy/alg-1", "--n", "9", "--epsilon", "1")):
             assert "--also" in cli(*arguments, code=2).stderr
-        assert "unknown label 'nobody'" in cli("report", "--only", "nobody", code=2).stderr
+        assert "no paper has the key 'nobody'; there are " in cli("report", "--only", "nobody", code=2).stderr
 
     def test_a_line_of_ones_own_that_is_wrong(self, cli: Cli, noisy: Path) -> None:
         """The shape that came and the one that was expected; and whose fault it is, nobody knows."""

@@ -359,5 +359,6 @@ def test_bounds_go_by_what_a_claim_measures(doubtful: Callable[[str], None], cli
 
 
 def test_an_unknown_algorithm_is_told_before_the_budget(root: Path, cli: Cli) -> None:
-    """Fails at f95bebe, which asks for a budget first."""
-    assert "unknown label 'nosuch'" in cli("plan", "nosuch", "--n", "10", code=2).stderr
+    told = cli("plan", "nosuch", "--n", "10", code=2).stderr
+    assert "no algorithm has the label 'nosuch'; there are toy/alg-1, alg-2, alg-5; --also FOLDER names" in told
+    assert cli("plan", "nosuch", code=2).stderr == told

@@ -396,6 +396,13 @@ def test_an_algorithm_has_the_readings_and_fields_that_it_says(label: str, field
         algorithms.algorithm(label, **fields)
 
 
+@pytest.mark.parametrize("label", [3, None, ["lp_spaces/alg-1"], b"lp_spaces/alg-1"], ids=repr)
+@pytest.mark.parametrize("asked", [catalogue.claim, catalogue.derived, catalogue.algorithm])
+def test_what_is_no_text_is_no_label(asked: Callable[[object], object], label: object) -> None:
+    with pytest.raises(InvalidInput, match=r"a label is text such as 'l1_geometry/thm-4', got "):
+        asked(label)
+
+
 def test_a_catalogue_is_narrowed_to_some_of_its_papers(project: Make) -> None:
     other = """
         from dpcheck.claims import Paper

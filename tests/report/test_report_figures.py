@@ -140,7 +140,21 @@ def test_indices_and_whole_exponents_stand_below_and_above_the_line():
     said = {"F(x_k) - F(x_0)": "F(xₖ) - F(x₀)", "m = 10^6": "m = 10⁶", "sqrt(d) sigma_1/D": "√d σ₁/D"}
     assert {name: tables.lined(name) for name in said} == said
     assert tables.lined("n^(1/8), c_noise, n^2.5") == "n^(1/8), c_noise, n^2.5"
+    assert tables.lined("r̂^(2)/λ, n^(2)/3, n^(-2)") == "r̂^(2)/λ, n^(2)/3, n⁻²"
+    assert tables.lined("M = 1e+06, ε = 9.095e-13") == "M = 10⁶, ε = 9.095×10⁻¹³"
     assert tables.hypertext("diam_1(X), argmin_X F") == "diam<sub>1</sub>(X), argmin<sub>X</sub> F"
+
+
+def test_other_exponents_and_indices_are_small_letters_above_and_below():
+    """A line goes back to where it was after each, and its letters are all that is read."""
+    series = "λ_1 times n^(1/8) < c_noise, m = n^2.5"
+    text = drawn([Point(x=x, value=1.0, series=series) for x in (1.0, 9.0)], ("n^(-b)", "y"))
+    raised = '<tspan dy="-0.5em" font-size="70%">'
+    lowered = '<tspan dy="0.3em" font-size="70%">'
+    line = f'λ₁ times n{raised}1/8</tspan><tspan dy="0.35em"> &lt; c</tspan>{lowered}noise</tspan>'
+    assert f'>{line}<tspan dy="-0.21em">, m = n</tspan>{raised}2.5</tspan></text>' in text
+    assert f">n{raised}−b</tspan></text>" in text
+    assert "^" not in text
 
 
 def test_greek_letters_as_in_the_text():

@@ -92,9 +92,15 @@ def test_html_escapes_and_code():
         ("‖g_k‖_∞² + ‖z‖_+^m", "‖g<sub>k</sub>‖<sub>∞</sub>² + ‖z‖<sub>+</sub><sup>m</sup>"),
         ("η_in_i, T_iK_im", "η<sub>i</sub>n<sub>i</sub>, T_iK_im"),  # K_im may be one symbol
         ("⌊log_2 n⌋ and log_θ̄", "⌊log<sub>2</sub> n⌋ and log<sub>θ̄</sub>"),
-        ("lam-strongly, lamp, x^_1, r̂^(2)", "λ-strongly, lamp, x̂<sub>1</sub>, r̂^(2)"),  # no square
+        ("lam-strongly, lamp, x^_1, r̂^(2)", "λ-strongly, lamp, x̂<sub>1</sub>, r̂<sup>(2)</sup>"),  # no square
         ("e^εΦ, n^(θ/(θ-1))", "e<sup>ε</sup>Φ, n<sup>θ/(θ−1)</sup>"),
         ("make_noisy_top_k, n_in_all, lp_spaces/alg_1.py", "make_noisy_top_k, n_in_all, lp_spaces/alg_1.py"),
+        ("c_noise, ε_total/ε, δ_prime, E_Gamma", "c<sub>noise</sub>, ε<sub>total</sub>/ε, δ′, E<sub>Γ</sub>"),
+        ("P_- and R^mean", "P<sub>−</sub> and R<sup>mean</sup>"),
+        ("e^{ε_0} and x^{1/2^(i-1)}", "e<sup>ε<sub>0</sub></sup> and x<sup>1/2<sup>i−1</sup></sup>"),
+        ("1.5e-05, 2.88e+17, 1e−6, 1e5", "1.5×10⁻⁵, 2.88×10¹⁷, 10⁻⁶, 10⁵"),
+        ("commit 1e5f of v1.0e2.3, `1e-05`", "commit 1e5f of v1.0e2.3, <code>1e-05</code>"),
+        ("1 - β, 2 - fold", "1 − β, 2 - fold"),
         ("G_<script>", "G_&lt;script&gt;"),
         ("x^(<b>)", "x<sup>&lt;b&gt;</sup>"),
     ],

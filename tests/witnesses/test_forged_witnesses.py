@@ -7,6 +7,7 @@ import importlib.machinery
 import importlib.util
 import json
 import math
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -152,6 +153,12 @@ def test_a_path_a_dict_and_a_witness(tmp_path: Path) -> None:
     for nonsense in ({}, {"kind": 3}, tmp_path / "gone.json", tmp_path):
         with pytest.raises(Unreadable):
             dp.verify(nonsense)
+
+
+@pytest.mark.parametrize("nonsense", [3, None, [], b"w.json", 1.5], ids=repr)
+def test_what_is_neither_says_what_to_give(nonsense: Any) -> None:
+    with pytest.raises(Unreadable, match=rf"can be read from {re.escape(repr(nonsense))}; give one, a file of one"):
+        dp.verify(nonsense)
 
 
 def test_a_changed_file_is_rejected_and_a_broken_one_unreadable(tmp_path: Path) -> None:
