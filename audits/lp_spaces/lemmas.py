@@ -110,6 +110,14 @@ def next_to_the_end(gap: float) -> Task:
     return Task(workload=work, sample=zero, weight=weight, centre=np.zeros((1, 1)), linear=tilt, gap=gap)
 
 
+def one_long_step() -> Task:
+    """Of an interval, from whose middle a step falls short of the minimum by more than the gap, and by nearly as much
+    as the square of its length certifies: the length itself, which is larger than 1, is less.
+    """
+    work, zero = cautious(Interval(-0.5, 0.5)), Fixed(np.zeros((1, 1, 1))).read()
+    return Task(workload=work, sample=zero, weight=10.0, centre=np.zeros((1, 1)), linear=np.full((1, 1), -5.0), gap=0.3)
+
+
 def distant(domain: Domain, inradius: float) -> QuadraticMean:
     """The same with a mean nine tenths of the way to an axis or a corner: there the start breaks the bounds."""
     axis, corner = np.eye(domain.d)[0], np.ones(domain.d)
@@ -340,7 +348,7 @@ def perturbation(
     if gap.max() > alpha * (1 + 1e-6) + rounding or gap.min() < -rounding:
         return differs(f"the optimiser is off by {gap.max():.6g}, alpha = {alpha:.6g}", "exact")
     spread = float(scipy.stats.chi2(G.size).cdf((G**2).sum() / first))
-    if len(np.unique(G)) < G.size or min(spread, 1 - spread) < context.failure_probability / 2:
+    if len(np.unique(G)) < out.size or min(spread, 1 - spread) < context.failure_probability / 2:
         return differs(f"G is drawn twice, or not with the variance {first:.6g}: |G|^2 is at its quantile {spread:.2g}")
     scales = [row.sigma_1**2, row.sigma_2**2, row.lambda_ + 1, row.alpha]
     return combine(
@@ -396,10 +404,14 @@ def geometry_of(instance: HardInstance, body: str, rng: Rng) -> list[Fact]:
     hidden = np.isfinite(instance.probabilities)
     signs = {"cross-polytope": math.ceil(math.log(d)), "ellipsoid": math.ceil(d / 4)}.get(body, d)
     inside, beyond = (instance.domain.contains(size * records, 1e-12) for size in (1, 1 + 1e-6))
+    axes = 4 * np.arange(1, d + 1) * instance.domain.support(np.eye(d)) ** 2 if body == "ellipsoid" else np.ones(d)
     return [
         Fact("share of records in the body", Fraction(int(inside.sum()), len(records)), "=", 1),
         Fact("share of them inside of its boundary", Fraction(int(beyond.sum()), len(records)), "=", 0),
         Fact("coordinates with a hidden sign", int(hidden.sum()), "=", signs),
+        Fact(
+            "4j times the square of half-axis j, where it is off most", 1 + float(np.abs(axes - 1).max()), "=", 1, 1e-9
+        ),
         Fact("records elsewhere", int((records[:, ~hidden] != 0).sum()), "=", 0),
         Fact("diameter", instance.domain.diameter(), "=", 1, 1e-9),
         Fact("largest gradient norm", steepest, "<=", 1, 1e-9),

@@ -65,6 +65,7 @@ from .lemmas import (
     largest_excess,
     next_to_the_end,
     of_some_rank,
+    one_long_step,
     optimised,
     perturbation,
     quadratic,
@@ -228,11 +229,11 @@ def gradients_of_the_optimiser(context: Context, *, alpha: float) -> Verdict:
 def certificate_is_sure(context: Context, *, gap: float) -> Verdict:
     """The certified gap lies above the true one in every trial, and below alpha."""
     left, right, trials = [], [], context.scale(200, 2000)
-    for task in (*optimised(context, trials, gap), next_to_the_end(gap)):
+    for task in (*optimised(context, trials, gap), next_to_the_end(gap), one_long_step()):
         solution = ProjectedGradient(limit=1000)(task)
         left.append(value(task, solution.point) - value(task, exact_minimiser(task)))
         # Values of order 1 are subtracted: 8 units of rounding.
-        right.append(np.full(len(solution.point), min(solution.gap, gap) + 8 * np.finfo(float).eps))
+        right.append(np.full(len(solution.point), min(solution.gap, task.gap) + 8 * np.finfo(float).eps))
     return accuracy.never_violated(np.concatenate(left), np.concatenate(right), statement="gap <= certificate <= alpha")
 
 
