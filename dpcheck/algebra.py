@@ -142,7 +142,7 @@ def _values(expression: sp.Expr) -> Iterator[tuple[Where, sp.Expr]]:
     expression = _written_out(expression)
     for point in _points(expression):
         try:
-            value = sp.N(expression.subs(point, simultaneous=True), 30)
+            value = sp.N(expression.xreplace(point), 30)
         except (ValueError, TypeError):  # a maximum of numbers that are not real
             continue
         if value.is_number and value.is_real:

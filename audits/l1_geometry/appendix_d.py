@@ -210,6 +210,7 @@ def constants_of_the_lasso_family(context: Context) -> Verdict:
     """f = (<a,x> - y)^2, |a|_inf <= C, |y| <= CD, |x|_1 <= D: by enumerating the extreme a, y and x of the plane, the
     largest entries of gradient and Hessian are L = 4 C^2 D and beta = 2 C^2, so that beta = L/(2D) <= L/D.
     """
+    # unbound: constants of one family; the bound, which is cited, speaks of every algorithm
     C, D = Fraction(3), Fraction(2)
     corners = [(D, 0), (-D, 0), (0, D), (0, -D)]
     slopes, curves = [], []

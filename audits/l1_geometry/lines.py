@@ -18,14 +18,14 @@ from dpcheck.engine.statements import bound_of, unassumed
 from dpcheck.errors import Infeasible
 from dpcheck.harness import risk, runtime
 from dpcheck.harness.budget import with_budget
-from dpcheck.harness.lines import Lines, Told
+from dpcheck.harness.lines import Lines, Seen, Told
 from dpcheck.harness.plans import answered, run_of, wrong_promises, wrong_sizes, wrongly_answered
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import agree
 from dpcheck.interfaces import Algorithm, Array, Problem
 from dpcheck.privacy import ApproxDP
-from dpcheck.running import Fixed
+from dpcheck.running import Fixed, Run
 from dpcheck.verdicts import Verdict, combine, differs, holds, refuted, undecided
 from dpcheck.workloads.crosspolytope import SignLasso
 
@@ -72,6 +72,39 @@ def lines_of_phases(context: Context, algorithm: Algorithm[Any]) -> Verdict:
     if phases < 2 or not 0 < share < 1:
         return differs(f"{phases} phases with a share of {share:.3g} at the edge: more, and both kinds, are wanted")
     return replace(verdict, numbers={**verdict.numbers, "phases": phases, "share at the edge": share})
+
+
+def steps_at_the_edge(context: Context, algorithm: Algorithm[Any]) -> Verdict:
+    """The steps of the phases after the first, around where the one before ended, with the minimiser next to the edge
+    of the domain: inside of their ball they minimise over the domain.
+
+    A point x of {|x|_1 <= R} minimises <g + λ grad h(x_k), x> + D_h(x, x_k)/η iff <s, x> = -R |s|_inf at the gradient s
+    of all that.
+    """
+    seen = Seen(SignLasso(x_star=(0.6, -0.25, 0.14), s=0.3))
+    plan, trials, R = algorithm.schedule(problem(seen.work), 128), context.scale(20, 100), seen.work.R
+    run: Run[Any] = Run(plan, trials, context.rng("run"))
+    algorithm.execute(run, seen, Fixed(seen.work.rows(context.rng("data"), trials, 128)), np.zeros((1, 3)))  # type: ignore[arg-type]
+    points, entries = iter(seen.points), iter(run.transcript.entries)
+    slopes, edges, lengths = list[Array](), list[Array](), list[Array]()
+    for row in plan.phases:
+        x, k = np.stack([next(points) for _ in range(row.T)]), np.arange(1, row.T)[:, None, None]
+        noisy, h = np.stack([next(entries).output for _ in range(row.T)])[:-1], slope(x - x[0], row.p, row.scale)
+        s = noisy + row.weight * (h[:-1] + np.diff(h, axis=0) * (k + 1) / 2)
+        inside = (np.linalg.norm(x[1:] - x[0], row.p, axis=-1) < row.radius * (1 - 1e-9)) & (row.i > 1)
+        size = 1 + R * np.abs(s).max(axis=-1)[inside]
+        slopes.append(1 - (s * x[1:]).sum(axis=-1)[inside] / size)
+        edges.append(2 - 1 / size)
+        lengths.append(np.abs(x[1:]).sum(axis=-1)[inside] / R)
+    share, furthest = float((np.concatenate(lengths) > 1 - 1e-9).mean()), float(np.concatenate(lengths).max())
+    if not 0 < share < 1 or furthest > 1 + 1e-9:
+        return differs(f"a share of {share:.3g} ends at the edge of the domain, the furthest at {furthest:.6g} radii")
+    verdict = agree(np.concatenate(slopes), np.concatenate(edges), "optimality of the steps", 1e-9)
+    return replace(verdict, numbers={**verdict.numbers, "share at the edge": share})
+
+
+EDGES = {"of the balls": (lines_of_phases, 0.5), "of the domain": (steps_at_the_edge, 40.0)}
+"""What ends there, and at which distance, which the radius of a phase goes with."""
 
 
 def printed_tree(lines: Lines, rows: Sequence[Any], records: Array, corners: Array, x: Array) -> Array:

@@ -396,6 +396,7 @@ def _sentence(variable: str, places: Sequence[Place], moves: Mapping[str, float]
 )
 def private_terms_cross_in_d(context: Context, *, d: int, k: int) -> dict[str, float]:
     """Between n eps = 32 d^(3/2) and 1024 d^(3/2) the descent passes the tree, at eps = 1/100."""
+    # unbound: beside the bounds of Theorems 4 and 7, which have the constants; Theorem 2 has none
     return both(context, d, 2**k * d**1.5, EPSILON)
 
 
@@ -408,6 +409,7 @@ def private_terms_cross_in_d(context: Context, *, d: int, k: int) -> dict[str, f
 )
 def private_terms_cross_in_epsilon(context: Context, *, epsilon: float, k: int) -> dict[str, float]:
     """The same at d = 4 over epsilon: n eps stays, so that n goes as 1/eps, but for log(n/delta)."""
+    # unbound: beside the bounds of Theorems 4 and 7, which have the constants; Theorem 2 has none
     return both(context, 4, 2**k * 8.0, epsilon)
 
 

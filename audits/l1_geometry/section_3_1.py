@@ -368,6 +368,7 @@ def empirical_excess_of_the_weighted_average(context: Context, *, n: int, weight
 @check("l1_geometry/alg-1", kind="accuracy", also=("l1_geometry/alg-5",), expect="consistent")
 def average_in_few_steps(context: Context) -> Verdict:
     """A plan of 64 steps in place of 1,024 has the risk of drawn runs, where noise is as large as the domain."""
+    # unbound: an engine of rates against drawn runs, whatever the rate is
     one = tilted(NoisyMirrorDescent(c_sigma=30.0), 1.0, n=2**10, d=4, epsilon=0.5, delta=0.1)
     few = Equal(1000, plan=lambda one: in_few_steps(one, 64))
     return admitted(few, one, context.scale(40, 200), context)

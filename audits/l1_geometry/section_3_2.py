@@ -48,12 +48,12 @@ from .cases import (
     tilted,
 )
 from .lines import (
+    EDGES,
     PLACES,
     READINGS_OF_ALGORITHM_2,
     SYMBOLS,
     counted_phases,
     grows_as_planned,
-    lines_of_phases,
     moves_its_phase_alone,
     regret,
 )
@@ -69,13 +69,14 @@ def localised_descent_is_private(context: Context, *, n: int) -> Verdict:
     return certified_account(LocalizedMirrorDescent(), linear(4), 1.0, n, 1.0)
 
 
-@check("l1_geometry/alg-2", kind="accuracy")
-def lines_of_the_phases(context: Context) -> Verdict:
+@check("l1_geometry/alg-2", kind="accuracy", grid={"edge": tuple(EDGES)})
+def lines_of_the_phases(context: Context, *, edge: str) -> Verdict:
     """The printed lines, told the coins and the answers of a run: the gradients that they ask for, the mirror steps in
-    the balls, the averages that the next phases start at, and the output are those of the run.
+    balls and domain, the averages that the next phases start at, and the output are those of the run.
     """
     # unbound: the lines at the schedule's own numbers, which the settings compare with the claims
-    return lines_of_phases(context, LocalizedMirrorDescent(c_sigma=4.0, distance=0.5))
+    lines, distance = EDGES[edge]
+    return lines(context, LocalizedMirrorDescent(c_sigma=4.0, distance=distance))
 
 
 @check("l1_geometry/alg-2", kind="transcription", grid={"d": (2, 4)})

@@ -278,6 +278,7 @@ RESTARTED: Mapping[str, Any] = {
 @check("l1_geometry/thm-8@corrected", kind="accuracy", expect="consistent")
 def law_of_the_averages(context: Context) -> Verdict:
     """The closed form of the phases' outputs on a quadratic agrees with runs, whose first phase makes 1,982 steps."""
+    # unbound: an engine of rates against drawn runs, whatever the rate is
     one = curved(LocalizedMirrorDescent(c_sigma=1.0), 1.0, n=2**12, epsilon=1.0, delta=0.1, modulus=0.25)
     return admitted(Averages(), one, context.scale(100, 400), context)
 

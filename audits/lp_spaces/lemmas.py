@@ -28,7 +28,8 @@ from dpcheck.checks import Context
 from dpcheck.engine.settings import drawn
 from dpcheck.engine.statements import explicit_of
 from dpcheck.geometry import Ball, Domain, Interval, L1Ball
-from dpcheck.harness import budget, sensitivity
+from dpcheck.harness import budget, risk, sensitivity
+from dpcheck.harness.data_free import told_apart
 from dpcheck.harness.lower_bound import Fact
 from dpcheck.harness.plans import Plan
 from dpcheck.harness.replay import Case
@@ -44,7 +45,7 @@ from dpcheck.symbols import L, T, delta, epsilon, kappa, n
 from dpcheck.verdicts import Verdict, combine, differs
 from dpcheck.workloads import HeavyCoordinates, QuadraticMean, signs_on
 
-from .cases import CORRECTED, DELTA, READINGS, heavy, huber, limits, linear, problem, pulled
+from .cases import CORRECTED, DELTA, FREE, READINGS, heavy, huber, limits, linear, problem, pulled
 
 
 def jacobians() -> tuple[list[float], list[float]]:
@@ -109,6 +110,14 @@ def next_to_the_end(gap: float) -> Task:
     return Task(workload=work, sample=zero, weight=weight, centre=np.zeros((1, 1)), linear=tilt, gap=gap)
 
 
+def one_long_step() -> Task:
+    """Of an interval, from whose middle a step falls short of the minimum by more than the gap, and by nearly as much
+    as the square of its length certifies: the length itself, which is larger than 1, is less.
+    """
+    work, zero = cautious(Interval(-0.5, 0.5)), Fixed(np.zeros((1, 1, 1))).read()
+    return Task(workload=work, sample=zero, weight=10.0, centre=np.zeros((1, 1)), linear=np.full((1, 1), -5.0), gap=0.3)
+
+
 def distant(domain: Domain, inradius: float) -> QuadraticMean:
     """The same with a mean nine tenths of the way to an axis or a corner: there the start breaks the bounds."""
     axis, corner = np.eye(domain.d)[0], np.ones(domain.d)
@@ -116,6 +125,22 @@ def distant(domain: Domain, inradius: float) -> QuadraticMean:
     far = max(ends, key=lambda end: round(float(np.linalg.norm(end)), 9))
     along, size = np.sign(far), np.where(far, far, 0.01 * far.max())
     return QuadraticMean(size, 0.9 * size * along, domain, 0.5, inradius**2)
+
+
+def largest_excess(work: QuadraticMean) -> float:
+    """What no point of a set of diameter 1 around 0 exceeds."""
+    return (0.5 + float(np.linalg.norm(work.mean))) ** 2 / 2
+
+
+def below(
+    context: Context, algorithm: Algorithm[Any], work: Any, n: int, bound: float, limit: float, trials: int,
+    *, told: Problem, series: str = "",
+) -> Verdict:  # fmt: skip
+    """Mean excess of drawn runs against a bound, which the start has to break."""
+    key = (context.seed, context.name, dict(context.cell))
+    values = risk.excess_risks(algorithm, work, told, n, trials, *key, gradients=FREE)
+    verdict = risk.expectation(values, bound, context.failure_probability, limit=limit, x=n, series=series)
+    return told_apart(verdict, work, bound)
 
 
 def around_theorem_1(steep: float) -> tuple[list[Plan], Callable[[], float]]:
@@ -323,7 +348,7 @@ def perturbation(
     if gap.max() > alpha * (1 + 1e-6) + rounding or gap.min() < -rounding:
         return differs(f"the optimiser is off by {gap.max():.6g}, alpha = {alpha:.6g}", "exact")
     spread = float(scipy.stats.chi2(G.size).cdf((G**2).sum() / first))
-    if len(np.unique(G)) < G.size or min(spread, 1 - spread) < context.failure_probability / 2:
+    if len(np.unique(G)) < out.size or min(spread, 1 - spread) < context.failure_probability / 2:
         return differs(f"G is drawn twice, or not with the variance {first:.6g}: |G|^2 is at its quantile {spread:.2g}")
     scales = [row.sigma_1**2, row.sigma_2**2, row.lambda_ + 1, row.alpha]
     return combine(
@@ -379,10 +404,14 @@ def geometry_of(instance: HardInstance, body: str, rng: Rng) -> list[Fact]:
     hidden = np.isfinite(instance.probabilities)
     signs = {"cross-polytope": math.ceil(math.log(d)), "ellipsoid": math.ceil(d / 4)}.get(body, d)
     inside, beyond = (instance.domain.contains(size * records, 1e-12) for size in (1, 1 + 1e-6))
+    axes = 4 * np.arange(1, d + 1) * instance.domain.support(np.eye(d)) ** 2 if body == "ellipsoid" else np.ones(d)
     return [
         Fact("share of records in the body", Fraction(int(inside.sum()), len(records)), "=", 1),
         Fact("share of them inside of its boundary", Fraction(int(beyond.sum()), len(records)), "=", 0),
         Fact("coordinates with a hidden sign", int(hidden.sum()), "=", signs),
+        Fact(
+            "4j times the square of half-axis j, where it is off most", 1 + float(np.abs(axes - 1).max()), "=", 1, 1e-9
+        ),
         Fact("records elsewhere", int((records[:, ~hidden] != 0).sum()), "=", 0),
         Fact("diameter", instance.domain.diameter(), "=", 1, 1e-9),
         Fact("largest gradient norm", steepest, "<=", 1, 1e-9),

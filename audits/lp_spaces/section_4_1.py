@@ -18,7 +18,6 @@ from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import bound_of, explicit_of, order_of, stated, unassumed
 from dpcheck.geometry import Ball
 from dpcheck.harness import accuracy, domain, risk, runtime, sensitivity, stability
-from dpcheck.harness.data_free import told_apart
 from dpcheck.harness.plans import planned_within
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
@@ -35,7 +34,6 @@ from dpcheck.workloads.short_cone import ShortCone
 from .cases import (
     BOWLS,
     DELTA,
-    FREE,
     HALVED_AND_TRIPLED,
     MEANS,
     SLOPES,
@@ -60,11 +58,14 @@ from .lemmas import (
     UNSEEN,
     around_theorem_1,
     audited,
+    below,
     bump_excess,
     distant,
     jacobians,
+    largest_excess,
     next_to_the_end,
     of_some_rank,
+    one_long_step,
     optimised,
     perturbation,
     quadratic,
@@ -228,11 +229,11 @@ def gradients_of_the_optimiser(context: Context, *, alpha: float) -> Verdict:
 def certificate_is_sure(context: Context, *, gap: float) -> Verdict:
     """The certified gap lies above the true one in every trial, and below alpha."""
     left, right, trials = [], [], context.scale(200, 2000)
-    for task in (*optimised(context, trials, gap), next_to_the_end(gap)):
+    for task in (*optimised(context, trials, gap), next_to_the_end(gap), one_long_step()):
         solution = ProjectedGradient(limit=1000)(task)
         left.append(value(task, solution.point) - value(task, exact_minimiser(task)))
         # Values of order 1 are subtracted: 8 units of rounding.
-        right.append(np.full(len(solution.point), min(solution.gap, gap) + 8 * np.finfo(float).eps))
+        right.append(np.full(len(solution.point), min(solution.gap, task.gap) + 8 * np.finfo(float).eps))
     return accuracy.never_violated(np.concatenate(left), np.concatenate(right), statement="gap <= certificate <= alpha")
 
 
@@ -379,15 +380,8 @@ def risk_within_the_derived_bound(context: Context, *, name: str, d: int, n: int
     algorithm, setting = ApproximateObjectivePerturbation(alpha_rule="fixed"), problem(work, 0.9)
     limit = 2 * float(work.domain.support(np.asarray(work.mean)))
     bound = bound_of("lp_spaces/thm-2@derived", algorithm, setting, n)
-    trials = enough(context, limit, bound, d)
-    values = risk.excess_risks(
-        algorithm, work, setting, n, trials, context.seed, context.name, dict(context.cell), gradients=FREE
-    )
-    return told_apart(
-        risk.expectation(values, bound, context.failure_probability, limit=limit, x=n, series=f"{name}, d = {d}"),
-        work,
-        bound,
-    )
+    trials, series = enough(context, limit, bound, d), f"{name}, d = {d}"
+    return below(context, algorithm, work, n, bound, limit, trials, told=setting, series=series)
 
 
 @check("lp_spaces/alg-1", kind="risk", grid={"n": by_size([4000], [4000, 16000])})
@@ -400,12 +394,11 @@ def risk_of_a_reluctant_optimiser(context: Context, *, n: int) -> Verdict:
     algorithm = ApproximateObjectivePerturbation(alpha_rule="fixed", optimizer=Pushed())
     setting = problem(work, 0.9)
     bound = bound_of("lp_spaces/thm-2@derived", algorithm, setting, n)
-    limit = (0.5 + float(np.linalg.norm(work.mean))) ** 2 / 2
+    limit = largest_excess(work)
     if bound >= limit:
         return undecided(f"the bound {bound:.4g} is above the largest risk {limit:.4g} at n = {n}", "exact")
-    values = risk.excess_risks(algorithm, work, setting, n, context.scale(150, 300), context.seed, context.name, n)
-    verdict = risk.expectation(values, bound, context.failure_probability, limit=limit, x=n)
-    return told_apart(verdict, work, bound)
+    trials = context.scale(150, 300)
+    return below(context, algorithm, work, n, bound, limit, trials, told=setting)
 
 
 WIDTH_OF_A_UNIT_INTERVAL = 1 / math.sqrt(2 * math.pi)
@@ -472,10 +465,7 @@ def baseline_risk(context: Context, *, n: int) -> Verdict:
     algorithm, setting = ExactObjectivePerturbation(), problem(work, 0.9)
     limit = 2 * float(work.domain.support(np.asarray(work.mean)))
     bound = bound_of("lp_spaces/thm-2@derived", algorithm, setting, n)
-    trials = enough(context, limit, bound, 100)
-    values = risk.excess_risks(algorithm, work, setting, n, trials, context.seed, context.name, n, gradients=FREE)
-    verdict = risk.expectation(values, bound, context.failure_probability, limit=limit, x=n)
-    return told_apart(verdict, work, bound)
+    return below(context, algorithm, work, n, bound, limit, enough(context, limit, bound, 100), told=setting)
 
 
 @check("lp_spaces/alg-1", kind="accuracy", grid={"solver": ("exact", "pushed")})

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -22,7 +23,6 @@ from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of, explicit_of, order_of, stated
 from dpcheck.geometry import Ball, Interval
 from dpcheck.harness import accuracy, risk, runtime, sensitivity, stability
-from dpcheck.harness.data_free import told_apart
 from dpcheck.harness.lower_bound import Fact
 from dpcheck.harness.lower_bound import verdict as lower_bound_verdict
 from dpcheck.harness.plans import answered, wrongly_answered
@@ -32,7 +32,7 @@ from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.sensitivity import Certificate
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array, Sample
-from dpcheck.running import Run
+from dpcheck.running import Fixed, Run
 from dpcheck.solvers import Pushed
 from dpcheck.symbols import BY_NAME, D, L, delta, epsilon, mu, n, omega
 from dpcheck.verdicts import Verdict, combine, consistent, differs, holds, undecided
@@ -41,7 +41,6 @@ from dpcheck.workloads.signs import CurvedMean
 
 from .cases import (
     DELTA,
-    FREE,
     MEANS,
     RARE,
     SLOPES,
@@ -60,8 +59,10 @@ from .lemmas import (
     INRADIUS,
     OF_PERTURBATIONS,
     WHERE_THE_MEAN_LEADS,
+    below,
     distant,
     geometry_of,
+    largest_excess,
     perturbation,
     quadratic,
 )
@@ -205,16 +206,8 @@ def strongly_convex_risk(context: Context, *, name: str, d: int, n: int) -> Verd
     algorithm, setting = StronglyConvexObjectivePerturbation(lambda_rule="diam"), problem(work, 0.9)
     plain = algorithm.schedule(setting, n).phases[0].lambda_ == 0
     bound = bound_of(context.label if plain else "lp_spaces/thm-4@any-accuracy", algorithm, setting, n)
-    limit = (0.5 + float(np.linalg.norm(work.mean))) ** 2 / 2
-    trials = enough(context, limit, bound, d)
-    values = risk.excess_risks(
-        algorithm, work, setting, n, trials, context.seed, context.name, dict(context.cell), gradients=FREE
-    )
-    return told_apart(
-        risk.expectation(values, bound, context.failure_probability, limit=limit, x=n, series=f"{name}, d = {d}"),
-        work,
-        bound,
-    )
+    trials, series = enough(context, limit := largest_excess(work), bound, d), f"{name}, d = {d}"
+    return below(context, algorithm, work, n, bound, limit, trials, told=setting, series=series)
 
 
 @check(
@@ -230,17 +223,11 @@ def risk_with_a_regulariser(context: Context, *, rule: str, n: int) -> Verdict:
     """
     work = quadratic(body("l1 ball", 16), INRADIUS["l1 ball"](16))
     algorithm, setting = StronglyConvexObjectivePerturbation(lambda_rule=rule, exact=True), problem(work, 0.9, 0.1)  # type: ignore[arg-type]
-    bound, lambda_ = (
-        bound_of("lp_spaces/thm-4@any-accuracy", algorithm, setting, n),
-        algorithm.schedule(setting, n).phases[0].lambda_,
-    )
-    limit = (0.5 + float(np.linalg.norm(work.mean))) ** 2 / 2
+    bound, limit = bound_of("lp_spaces/thm-4@any-accuracy", algorithm, setting, n), largest_excess(work)
+    lambda_ = algorithm.schedule(setting, n).phases[0].lambda_
     if bound >= limit or lambda_ == 0:
         return undecided(f"lambda = {lambda_:.4g}, bound {bound:.4g}, largest risk {limit:.4g} at n = {n}", "exact")
-    values = risk.excess_risks(algorithm, work, setting, n, 4000, context.seed, context.name, rule, n, gradients=FREE)
-    return told_apart(
-        risk.expectation(values, bound, context.failure_probability, limit=limit, x=n, series=RULES[rule]), work, bound
-    )
+    return below(context, algorithm, work, n, bound, limit, 4000, told=setting, series=RULES[rule])
 
 
 @check(
@@ -280,9 +267,9 @@ def empirical_cost_of_the_noise(context: Context, *, name: str) -> Verdict:
     (row,), modulus = plan.phases, work.constants.extra["modulus"]
     if row.lambda_ > 0:
         return undecided(f"lambda = {row.lambda_:.4g} at n = {n}", "exact")
-    sample = work.draw(context.rng("data"), 1, n, means_only=True)
-    mean = sample.mean(sample.values)
-    out = algorithm.execute(Run(plan, trials, context.rng("noise")), work, _Given(sample, n), np.zeros((1, d)))
+    rows = work.rows(context.rng("data"), 1, n)
+    mean, run = rows.mean(axis=1), Run(plan, trials, context.rng("noise"))
+    out = algorithm.execute(run, work, Fixed(rows), np.zeros((1, d)))
     # The projection moves no two points apart: |theta_1 - mean| <= |G|/n.
     variance = row.sigma_1**4 * (d**2 + 2 * d) / (4 * n**4)
     bound = row.sigma_1**2 * (work.constants.extra["width"] ** 2 + 0.25) / (2 * modulus * n**2)
@@ -291,20 +278,6 @@ def empirical_cost_of_the_noise(context: Context, *, name: str) -> Verdict:
         values, bound, context.failure_probability, variance=variance, quantity="empirical excess", x=d, variable="d",
         series=name,
     )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class _Given:
-    """Data of n records whose mean is given."""
-
-    sample: Sample
-    n: int
-
-    def part(self, start: int, stop: int) -> _Given:
-        return self
-
-    def read(self, *, means_only: bool = False) -> Sample:
-        return self.sample
 
 
 ALSO = ("lp_spaces/claim-contrib-1", "lp_spaces/claim-rem-2@strongly-convex")
@@ -328,9 +301,14 @@ def strong(
     return told(work, StronglyConvexObjectivePerturbation(lambda_rule="diam"), n, epsilon, delta)
 
 
+NOISE_LEADS: Mapping[str, Any] = {
+    "part": "private", "family": STRONG, "engine": MEANS, "mutants": WHERE_NOISE_LEADS
+}  # fmt: skip
+
+
 @scaling(
-    "lp_spaces/thm-4@derived", variable="n", part="private", family=STRONG, engine=MEANS, mutants=WHERE_NOISE_LEADS,
-    sizes=by_size(powers(2, (50, 54, 58)), powers(2, range(50, 59, 2))), also=ALSO,
+    "lp_spaces/thm-4@derived", variable="n", sizes=by_size(powers(2, (50, 54, 58)), powers(2, range(50, 59, 2))),
+    also=ALSO, **NOISE_LEADS,
 )  # fmt: skip
 def risk_where_noise_leads(*, n: int, lean: float, stretch: float) -> Instance:
     """Mean excess risk of Algorithm 2 at its printed noise in n, epsilon = 1e-9, the worst over bowls on a ball."""
@@ -348,8 +326,8 @@ def risk_where_records_lead(*, n: int, lean: float, stretch: float) -> Instance:
 
 
 @scaling(
-    "lp_spaces/thm-4@derived", variable="epsilon", part="private", family=STRONG, engine=MEANS,
-    mutants=WHERE_NOISE_LEADS, sizes=by_size(powers(2, (-38, -34, -30)), powers(2, range(-38, -29, 2))), also=ALSO,
+    "lp_spaces/thm-4@derived", variable="epsilon", also=ALSO, **NOISE_LEADS,
+    sizes=by_size(powers(2, (-38, -34, -30)), powers(2, range(-38, -29, 2))),
 )  # fmt: skip
 def risk_in_epsilon(*, epsilon: float, lean: float, stretch: float) -> Instance:
     """The same in epsilon at n = 1e18."""
@@ -357,9 +335,8 @@ def risk_in_epsilon(*, epsilon: float, lean: float, stretch: float) -> Instance:
 
 
 @scaling(
-    "lp_spaces/thm-4@derived", variable="delta", part="private", family=STRONG, engine=MEANS,
-    mutants=WHERE_NOISE_LEADS, sizes=by_size(powers(10, (-300, -40, -6)), powers(10, (-300, -120, -50, -20, -8))),
-    also=ALSO,
+    "lp_spaces/thm-4@derived", variable="delta", also=ALSO, **NOISE_LEADS,
+    sizes=by_size(powers(10, (-300, -40, -6)), powers(10, (-300, -120, -50, -20, -8))),
 )  # fmt: skip
 def risk_in_delta(*, delta: float, lean: float, stretch: float) -> Instance:
     """The same in log(1/delta) at n = 1e17."""
@@ -367,16 +344,15 @@ def risk_in_delta(*, delta: float, lean: float, stretch: float) -> Instance:
 
 
 @scaling(
-    "lp_spaces/thm-4@derived", variable="L", part="private", family=STRONG, engine=MEANS, mutants=WHERE_NOISE_LEADS,
-    sizes=by_size(powers(8, range(3)), powers(4, range(4))),
-)  # fmt: skip
+    "lp_spaces/thm-4@derived", variable="L", sizes=by_size(powers(8, range(3)), powers(4, range(4))), **NOISE_LEADS
+)
 def risk_in_steepness(*, L: float, lean: float, stretch: float) -> Instance:
     """The same in the Lipschitz constant that the algorithm is told, at n = 1e17."""
     return strong(n=10**17, epsilon=1e-9, L=L, lean=lean, stretch=stretch)
 
 
 @scaling(
-    "lp_spaces/thm-4@derived", variable="mu", part="private", family=STRONG, engine=MEANS, mutants=WHERE_NOISE_LEADS,
+    "lp_spaces/thm-4@derived", variable="mu", **NOISE_LEADS,
     sizes=by_size(tuple(1e-3 / 8**j for j in (2, 1, 0)), tuple(1e-3 / 4**j for j in (4, 3, 2, 1, 0))),
 )  # fmt: skip
 def risk_in_convexity(*, mu: float, lean: float, stretch: float) -> Instance:

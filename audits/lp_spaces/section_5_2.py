@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,10 +18,9 @@ from dpcheck.algorithms.lp_spaces.regular import dual_regularity, local_budget
 from dpcheck.algorithms.lp_spaces.regular import kappa as regularity
 from dpcheck.algorithms.lp_spaces.truncated import TruncatedMirrorDescent
 from dpcheck.checks import Context, by_size, check
-from dpcheck.claims import evaluate
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.settings import drawn, settings
-from dpcheck.engine.statements import order_of, stated
+from dpcheck.engine.statements import order_of, stated, unassumed
 from dpcheck.geometry.norms import dual_exponent, dual_norm
 from dpcheck.harness import accuracy, domain, risk, runtime
 from dpcheck.harness.budget import with_budget
@@ -53,7 +53,7 @@ from .cases import (
     spiked,
     truncation,
 )
-from .lemmas import UNSEEN, antipodal, audited, inverse_map, replayed, steep
+from .lemmas import LOW, UNSEEN, antipodal, audited, inverse_map, replayed, steep
 
 A_ = sp.Symbol("A", positive=True)
 
@@ -98,9 +98,6 @@ settings_of_alg_4 = settings(
 )
 
 
-SMALL = ApproxDP(0.05, 1e-3)
-
-
 def shuffled_case(
     steps: int = 8, level: float = 3.0, p: float = 1.5, reading: str = "corrected"
 ) -> ShuffledMirrorDescent:
@@ -111,7 +108,7 @@ def shuffled_case(
 def truncated_gradients_move_as_claimed(context: Context) -> Verdict:
     """Two gradients below the threshold differ by twice the threshold at most; one far above it counts as 0."""
     work = heavy(3)
-    case = Case(shuffled_case(), work, problem(work, SMALL.epsilon, SMALL.delta))
+    case = Case(shuffled_case(), work, problem(work, LOW.epsilon, LOW.delta))
     level = case.planned(4096).phases[0].level
     return replayed(case, *antipodal(4096, 3, level), "truncation at the level, in the dual norm")
 
@@ -119,8 +116,7 @@ def truncated_gradients_move_as_claimed(context: Context) -> Verdict:
 @check("lp_spaces/alg-4", kind="runtime")
 def one_pass(context: Context) -> Verdict:
     """One gradient a record."""
-    work = heavy(3)
-    setting = problem(work, SMALL.epsilon, SMALL.delta)
+    work, setting = heavy(3), problem(heavy(3), LOW.epsilon, LOW.delta)
     counts = runtime.count(shuffled_case(), work, setting, 4096, 1, context.seed, context.name)
     return runtime.verdict(counts.gradients, min(counts.claimed, 4096))
 
@@ -172,17 +168,8 @@ def zeroing_is_tight(context: Context) -> Verdict:
 @check("lp_spaces/thm-10@literal", kind="risk", expect="refuted")
 def linear_loss_above_the_threshold(context: Context) -> Verdict:
     """A deterministic linear loss steeper than the threshold is never seen."""
-    return refuted_as_stated(
-        context.label,
-        "thm_10",
-        n=10**12,
-        d=10,
-        kappa=2,
-        epsilon="1/1000000",
-        delta="1/1000000",
-        beta="1/10",
-        constant=100,
-    )
+    at = {"n": 10**12, "d": 10, "kappa": 2, "epsilon": "1/1000000", "delta": "1/1000000", "beta": "1/10"}
+    return refuted_as_stated(context.label, "thm_10", constant=100, **at)
 
 
 @check("lp_spaces/thm-10", kind="accuracy", grid={"p": (1.3, 1.8), "lambda_": (1.0, 10.0, 100.0)})
@@ -282,7 +269,7 @@ def truncated_lines(context: Context, p: float, level: float, reading: str, chos
     work = replace(heavy(3, p), s=s_exponent)
     shuffled = isinstance(chosen, ShuffledMirrorDescent)
     algorithm = replace(chosen, noise_dial=(0.3 if shuffled else 3) / level)
-    told = problem(work, 0.05, 1e-3)
+    told = problem(work, LOW.epsilon, LOW.delta)
     plan = algorithm.schedule(told, size)
     (row,), rows = plan.phases, work.rows(context.rng("data"), trials, size)
     run = Run[Any](plan, trials, context.rng("run"))
@@ -318,9 +305,7 @@ def truncated_lines(context: Context, p: float, level: float, reading: str, chos
     released = np.stack([entry.core for entry in run.transcript.entries])
     shares = float(np.mean(cut)), float(np.mean(ends))
     if not all(0 < share < 1 for share in shares):
-        return differs(
-            f"shares of {shares} of gradients are cut and of steps end at the edge: all kinds wanted", "exact"
-        )
+        return differs(f"shares of {shares} of gradients are cut and of steps end at the edge: all kinds wanted")
     verdict = combine(
         [
             agree([row.level, row.gamma], [bound, math.sqrt(steps)], "threshold and gamma"),
@@ -363,10 +348,14 @@ def local_budgets_add_up(context: Context) -> Verdict:
     return agree(budgets, wanted, "epsilon after shuffling, and the delta of the local parts", tolerance=1e-6)
 
 
+OWN_NOISE = ShuffledMirrorDescent(**CORRECTED)
+SPIKED: Mapping[str, Any] = {"part": "private", "family": SPIKES, "mutants": SHORTER}
+SHORT_FORMS = ("lp_spaces/claim-contrib-3", "lp_spaces/claim-table-2")
+
+
 @scaling(
-    "lp_spaces/thm-10@derived", variable="n", part="private", family=SPIKES, engine=WALK, mutants=SHORTER,
+    "lp_spaces/thm-10@derived", variable="n", engine=WALK, also=SHORT_FORMS, **SPIKED,
     sizes=by_size(powers(10, (30, 33, 36)), powers(10, range(30, 37, 2))),
-    also=("lp_spaces/claim-contrib-3", "lp_spaces/claim-table-2"),
 )  # fmt: skip
 def risk_in_n(*, n: int, chance: float) -> Instance:
     """Mean excess risk of Algorithm 4 with its own noise, epsilon = 1e-18, d = 1, the worst over spikes.
@@ -377,9 +366,8 @@ def risk_in_n(*, n: int, chance: float) -> Instance:
 
 
 @scaling(
-    "lp_spaces/thm-10@derived", variable="epsilon", part="private", family=SPIKES, engine=WALK, mutants=SHORTER,
+    "lp_spaces/thm-10@derived", variable="epsilon", engine=WALK, also=SHORT_FORMS, **SPIKED,
     sizes=by_size(powers(10, (-18, -17, -15)), powers(10, range(-18, -14))),
-    also=("lp_spaces/claim-contrib-3", "lp_spaces/claim-table-2"),
 )  # fmt: skip
 def risk_in_epsilon(*, epsilon: float, chance: float) -> Instance:
     """The same in epsilon at n = 1e30."""
@@ -387,8 +375,8 @@ def risk_in_epsilon(*, epsilon: float, chance: float) -> Instance:
 
 
 @scaling(
-    "lp_spaces/thm-10@derived", variable="delta", part="private", against="explicit", family=SPIKES, engine=WALK,
-    mutants=SHORTER, sizes=by_size(powers(10, (-250, -110, -40)), powers(10, (-250, -160, -100, -65, -40))),
+    "lp_spaces/thm-10@derived", variable="delta", against="explicit", engine=WALK, **SPIKED,
+    sizes=by_size(powers(10, (-250, -110, -40)), powers(10, (-250, -160, -100, -65, -40))),
 )  # fmt: skip
 def risk_in_delta(*, delta: float, chance: float) -> Instance:
     """The same in log(1/delta) at n = 1e33, against the bound that has the logarithms of the noise of one gradient."""
@@ -405,7 +393,7 @@ def diagonal(*, n: int, d: int, epsilon: float, chance: float, delta: float = RA
     """Truncated mirror descent with its own noise, in batches or shuffled, on spikes along the diagonal."""
     work = Spikes(chance)
     algorithm: TruncatedMirrorDescent = (
-        ShuffledMirrorDescent(p=NEXT_TO_TWO, **CORRECTED) if shuffled else BatchedMirrorDescent(p=NEXT_TO_TWO)
+        replace(OWN_NOISE, p=NEXT_TO_TWO) if shuffled else BatchedMirrorDescent(p=NEXT_TO_TWO)
     )
     told = problem(work, epsilon, delta)
     told = replace(told, constants=replace(told.constants, d=d))
@@ -429,9 +417,8 @@ ACROSS = Walk(coordinates)
 
 
 @scaling(
-    "lp_spaces/thm-10@derived", variable="d", part="private", family=SPIKES, engine=ACROSS,
-    mutants=SHORTER, sizes=by_size((1, 64, 4096), (1, 16, 256, 4096)),
-)  # fmt: skip
+    "lp_spaces/thm-10@derived", variable="d", engine=ACROSS, sizes=by_size((1, 64, 4096), (1, 16, 256, 4096)), **SPIKED
+)
 def risk_in_dimension(*, d: int, chance: float) -> Instance:
     """The same in d at n = 1e36, with p next to 2 and on a cube, whose coordinates move apart from each other."""
     return diagonal(n=10**36, d=d, epsilon=1e-18, chance=chance, shuffled=True)
@@ -445,10 +432,9 @@ def largest_epsilon(n: int) -> float:
 @check("lp_spaces/alg-4@own-noise", kind="risk", grid={"n": by_size([2048], [2048, 16_384])})
 def output_stays_at_the_start(context: Context, *, n: int) -> Verdict:
     """At the largest epsilon: the mean excess is that at the start, by bets against half of it and four times it."""
-    work, algorithm = steep(3), ShuffledMirrorDescent(exponent="corrected", kappa_rule="safe")
-    told = problem(work, largest_epsilon(n))
-    values = risk.excess_risks(algorithm, work, told, n, context.scale(60, 120), context.seed, context.name, n)
-    row, start = algorithm.schedule(told, n).phases[0], float(work.excess_risk(np.zeros((1, 3)))[0])
+    work, told = steep(3), problem(steep(3), largest_epsilon(n))
+    values = risk.excess_risks(OWN_NOISE, work, told, n, context.scale(60, 120), context.seed, context.name, n)
+    row, start = OWN_NOISE.schedule(told, n).phases[0], float(work.excess_risk(np.zeros((1, 3)))[0])
     # |w - c|_2 <= |w|_s + |c|_2 for s <= 2: the excess never exceeds the limit.
     limit = work.smoothness / 2 * (work.radius + float(np.linalg.norm(work.centre))) ** 2
     mean, fails = stated(context.label) * start, context.failure_probability / 2
@@ -471,9 +457,8 @@ def size_from_which_it_would_leave(context: Context) -> Verdict:
     sizes = [10**j for j in range(5, 26)]
     bounds = np.array([own_noise_bound(work, n) for n in sizes])
     first = sizes[int(np.argmax(bounds < start))] if (bounds < start).any() else math.inf
-    order = order_of("lp_spaces/thm-10")
     at = {"d": 3.0, "epsilon": largest_epsilon(sizes[0]), "delta": DELTA, "D": 2.0, "kappa": 2.0, "beta": math.exp(-1)}
-    rate_there = float(evaluate(order, {**at, "n": float(sizes[0])}))
+    rate_there = unassumed("lp_spaces/thm-10", n=float(sizes[0]), **at)
     said = (
         f"the derived bound is {bounds[0]:.4g} at n = 1e5 and {bounds[-2]:.5g} at 1e24, and first below {start:.4g}, "
         f"the excess at the start, at n = {first:.0e}; the printed rate, constant 1, is {rate_there:.3g} at 1e5"
@@ -490,9 +475,8 @@ def size_from_which_it_would_leave(context: Context) -> Verdict:
 
 def own_noise_bound(work: HeavyCoordinates, n: int) -> float:
     """`lp_spaces/thm-10@derived` at the schedule of Algorithm 4, E|mean Z|^2 <= kappa_+ d sigma_1^2/b (type 2)."""
-    told, algorithm = problem(work, largest_epsilon(n)), ShuffledMirrorDescent(exponent="corrected", kappa_rule="safe")
-    row, space, constants = algorithm.schedule(told, n).phases[0], dual_regularity(1.5, work.d), work.constants
-    H, M = constants.smoothness(1.5), constants.diameter(1.5)
+    row, constants = OWN_NOISE.schedule(problem(work, largest_epsilon(n)), n).phases[0], work.constants
+    space, H, M = dual_regularity(1.5, work.d), constants.smoothness(1.5), constants.diameter(1.5)
     noise = space.kappa_plus * work.d * row.sigma**2 / row.batch
     values = {
         "kappa": space.kappa, "theta": constants.extra["minimiser_norm"], "T": float(row.steps), "D": M, "H": H,

@@ -117,7 +117,8 @@ def outputs_of_batched_descent(context: Context) -> Verdict:
 )  # fmt: skip
 def noise_that_the_bound_is_told(context: Context, *, p: float) -> Verdict:
     """The C of the bound is the mean square of the noise in its own norm, Lemma 4 at m = 2, at the schedule's sigma;
-    its theta is the root of 2 Phi/kappa at a point of the minimiser's norm.
+    its theta is the root of 2 Phi/kappa at a point of the minimiser's norm. Of another number of steps than is stated,
+    A is the root over kappa.
     """
     # unbound: the symbols of the bound, whatever it is
     extra = {"minimiser_norm": (0.1, 10.0), "deviation": (0.1, 10.0)}
@@ -132,7 +133,9 @@ def noise_that_the_bound_is_told(context: Context, *, p: float) -> Verdict:
     point *= told.constants.extra["minimiser_norm"] / (np.abs(point) ** mirror.p).sum() ** (1 / mirror.p)
     theta = math.sqrt(2 * float(mirror.value(point)) / symbols["kappa"])
     square = float(claim("lp_spaces/lem-4").evaluate(m=2, d=d, sigma=row.sigma))
-    return agree([symbols["C"], symbols["theta"]], [square, theta], "mean square of the noise, and theta")
+    A = BatchedMirrorDescent(p=p, steps=2 * row.steps).terms(flat, size)["A"] * symbols["kappa"]
+    found, wanted = [symbols["C"], symbols["theta"], A], [square, theta, math.sqrt(2 * row.steps)]
+    return agree(found, wanted, "mean square of the noise, theta, and A kappa")
 
 
 SMALL = ((BatchedMirrorDescent(), 0.5, 0.05, 3), (EuclideanHeavyTails(), 0.5, 0.05, 3))

@@ -153,6 +153,7 @@ def reach_of_clipped_descent(context: Context) -> Verdict:
 @check("tsybakov/alg-2", kind="accuracy", grid={"loss": tuple(LOSSES), "noisy": (False, True)})
 def lines_of_algorithm_2(context: Context, *, loss: str, noisy: bool) -> Verdict:
     """T steps from w_0, counted as in Theorem 8: clipped mean, pull to w_0, projection; records with counts."""
+    # unbound: lines replayed at numbers of this check's own
     work, rng, arrays, wanted = LOSSES[loss], context.rng(), [], []
     domain: Discs = ((np.zeros((1, work.constants.d)), work.constants.diameter(2.0) / 2),)
     for steps, eta, level, weight in ((1, 0.3, 0.7, 0.2), (4, 0.7, 2.5, 1.3), (9, 0.2, 6.0, 0.4)):

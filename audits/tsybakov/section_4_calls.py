@@ -72,6 +72,7 @@ def lines_of_algorithm_4(context: Context, *, reading: str, loss: str) -> Verdic
     """Each call on its own part and ball, or on the whole domain, from the output before it; as printed with little
     noise.
     """
+    # unbound: the lines at the schedule's own numbers, which the settings compare with the claims
     fields = {**FREELY, **StochasticApproximation.readings[reading], "noise_dial": 1e-3 if reading == "literal" else 1}
     return lines_of_calls(context, Short(**fields), loss, 16, on_balls=reading != "every-loss")
 
@@ -183,6 +184,7 @@ settings_of_algorithm_5 = settings_of_calls(
 @replayed
 def lines_of_algorithm_5(context: Context, *, reading: str, loss: str) -> Verdict:
     """Each call on its own part, from the output before it, on the whole domain."""
+    # unbound: the lines at the schedule's own numbers, which the settings compare with the claims
     algorithm = IteratedLocalised(**FREELY, **IteratedLocalised.readings[reading])
     return lines_of_calls(context, algorithm, loss, 64, on_balls=False)
 

@@ -84,6 +84,7 @@ settings_of_algorithm_3 = settings(
 @replayed
 def lines_of_algorithm_3(context: Context, *, reading: str, loss: str) -> Verdict:
     """Every phase on its own batch, from the output before it, on its ball or projected; noise as the plan has it."""
+    # unbound: the lines at the schedule's own numbers, which the settings compare with the claims
     algorithm, work = LocalisedClipped(**{**FREELY, **LocalisedClipped.readings[reading]}), LOSSES[loss]
     seen = watch(context, algorithm, told(work, LOOSE), work, 16)
     phases = seen.plan.phases

@@ -396,6 +396,7 @@ def localised_risk_in_the_dimension(*, d: int, curvature: float, k: float) -> In
        expect="consistent")  # fmt: skip
 def law_on_the_line(context: Context, *, n: int, epsilon: float, tilt: float) -> Verdict:
     """The law of the iterate that these rates rest on, against runs of the algorithm on drawn records."""
+    # unbound: an engine of rates against drawn runs, whatever the rate is
     return admitted(ON_THE_LINE, tilted(n, tilt, 2.0, epsilon), context.scale(1000, 10_000), context)
 
 
@@ -485,6 +486,7 @@ def noisy_steps_risk_in_the_dimension(*, d: int, curvature: float) -> Instance:
        expect="consistent")  # fmt: skip
 def noisy_steps_in_closed_form(context: Context, *, epsilon: float, tilt: float) -> Verdict:
     """The law of the phases that these rates rest on, against runs step by step on drawn records, n = 2^9."""
+    # unbound: an engine of rates against drawn runs, whatever the rate is
     one = noisy(2**9, tilt, 2.0, epsilon, 1e-60)
     return admitted(replace(NOISY, trials=context.scale(20_000, 100_000)), one, context.scale(100, 2000), context)
 
@@ -492,5 +494,6 @@ def noisy_steps_in_closed_form(context: Context, *, epsilon: float, tilt: float)
 @check("tsybakov/thm-1@every-loss", kind="accuracy", grid={"d": by_size((), (1, 4))}, expect="consistent")
 def noisy_steps_on_bowls_in_closed_form(context: Context, *, d: int) -> Verdict:
     """The same on a well of exponent 2."""
+    # unbound: an engine of rates against drawn runs, whatever the rate is
     one = noisy(2**9, known_well(0.4, 4.0, 1.0, d=d), 2.0, 10.0, 1e-60)
     return admitted(replace(NOISY, trials=context.scale(20_000, 100_000)), one, context.scale(100, 400), context)

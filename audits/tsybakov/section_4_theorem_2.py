@@ -217,6 +217,7 @@ def approximation_risk_in_the_diameter(*, D: float, steepness: float) -> Instanc
 @check("tsybakov/thm-2@phases", kind="accuracy", grid={"theta": (2.0, 4.0)}, expect="consistent")
 def calls_in_closed_form(context: Context, *, theta: float) -> Verdict:
     """The calls that these rates rest on, against runs on drawn records, n about 2^44."""
+    # unbound: an engine of rates against drawn runs, whatever the rate is
     one = grown(approximation(2.0), even_calls(40), theta=theta, epsilon=2.0**-16)
     return admitted(replace(BY_CALLS, trials=context.scale(20_000, 100_000)), one, context.scale(200, 2000), context)
 

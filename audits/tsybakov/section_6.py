@@ -324,6 +324,7 @@ def parts_of_placed_calls(context: Context) -> Verdict:
 @replayed
 def lines_of_placed_calls(context: Context) -> Verdict:
     """Calls on equal parts, each on half of the ball before it, around where the last one ended."""
+    # unbound: the lines at the schedule's own numbers, which the settings compare with the claims
     work, algorithm = LOSSES["plane"], IteratedAccelerated(**IteratedAccelerated.readings["placed"], calls=3)
     seen = watch(context, algorithm, told(work, ApproxDP(0.2, 0.1)), work, 100)
     if (records := [epoch.records for epoch in seen.plan.phases]) != [33, 33, 33]:

@@ -102,6 +102,7 @@ def accelerated_risk_in_the_dimension(*, d: int, p: float) -> Instance:
 @check("tsybakov/thm-6", kind="accuracy", grid={"p": (2.0**-6, 2.0**-10), "d": (1, 3)}, expect="consistent")
 def batches_in_closed_form(context: Context, *, p: float, d: int) -> Verdict:
     """The batches that these rates rest on, against runs on drawn records, n = 2^52."""
+    # unbound: an engine of rates against drawn runs, whatever the rate is
     one = sparse(shuffled(2.0), 2**52, p, 2.0, 2.0**-25, delta=1e-10, d=d)
     return admitted(replace(BY_BATCHES, trials=context.scale(20_000, 100_000)), one, context.scale(300, 3000), context)
 
@@ -210,6 +211,7 @@ def placed_risk_in_delta(*, delta: float, p: float) -> Instance:
 @check("tsybakov/thm-6@corrected", kind="accuracy", grid={"p": (2.0**-6, 2.0**-10), "d": (1, 3)}, expect="consistent")
 def placed_batches_in_closed_form(context: Context, *, p: float, d: int) -> Verdict:
     """The batches of drawn size that these rates rest on, against runs on drawn records, n = 2^52."""
+    # unbound: an engine of rates against drawn runs, whatever the rate is
     one = sparse(placed(), 2**52, p, 2.0, 2.0**-25, delta=1e-10, d=d)
     return admitted(replace(BY_BATCHES, trials=context.scale(20_000, 100_000)), one, context.scale(300, 3000), context)
 

@@ -393,7 +393,7 @@ proc_lower_instance = claim(
     "lp_spaces/proc-lower-instance",
     "Hard instance of Theorem 5",
     "ℓ = ½‖θ − x‖² over C, records at ±½/√d in every coordinate (ball, cube), at ±½e_j (cross-polytope), or on the "
-    "long axes (ellipsoid): reconstructed to fit the stated constants.",
+    "long ones of the half-axes 1/(2√j) (ellipsoid): reconstructed to fit the stated constants.",
     kind="procedure",
     section="4.2",
     about=("lp_spaces/thm-5",),
