@@ -35,8 +35,8 @@ def test_the_tail_line_above_its_border_is_not_refuted() -> None:
 
 
 def test_few_rounds_of_fresh_thresholds_are_not_refuted() -> None:
-    assert run("alg-2@literal", "fresh_thresholds_are_not_private", T=10, epsilon="1").outcome is Outcome.REFUTED
-    assert run("alg-2@literal", "fresh_thresholds_are_not_private", T=6, epsilon="1").outcome is Outcome.UNDECIDED
+    assert run("alg-2@literal", "fresh_thresholds_are_not_private", T=10).outcome is Outcome.REFUTED
+    assert run("alg-2@literal", "fresh_thresholds_are_not_private", T=6).outcome is Outcome.UNDECIDED
 
 
 def test_the_gradient_count_is_not_refuted_for_few_samples(monkeypatch: pytest.MonkeyPatch) -> None:
