@@ -13,11 +13,12 @@ from dpcheck.algorithms.pure_heavy_tails import SmoothedEMPGM
 from dpcheck.algorithms.pure_heavy_tails.erm import SolverStage
 from dpcheck.algorithms.pure_heavy_tails.exponential import smoothed_gradient
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.catalogue import claim
 from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import order_of, stated
 from dpcheck.geometry import Ball
 from dpcheck.harness import accuracy, risk
-from dpcheck.harness.refutation import witnessed
+from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.scaling import Instance, admitted, powers, scaling, unmeasured
@@ -27,7 +28,7 @@ from dpcheck.interfaces import Array, Constants, Problem, Rng, Sample, Workload
 from dpcheck.privacy import PureDP
 from dpcheck.running import Fixed, Run
 from dpcheck.symbols import BY_NAME, G_2, D, d, n, rho, tau
-from dpcheck.verdicts import Point, Verdict, combine, differs, refuted, undecided
+from dpcheck.verdicts import Outcome, Point, Verdict, combine, differs, refuted, undecided
 from dpcheck.workloads.amplitudes import Pareto
 from dpcheck.workloads.base import BaseWorkload
 from dpcheck.workloads.hinge import HeavyHinge
@@ -292,22 +293,26 @@ def smoothing_term_is_lower_order(context: Context) -> Verdict:
     expect="refuted",
 )
 def data_dependent_step(context: Context, *, n: int, rule: str) -> Verdict:
-    """With gamma = 1/(lambda + H_Z) one record changes the step size: the exact loss exceeds epsilon."""
-    first, second = selection_laws(smoothed_case(n, 1.0, rule), *steeper(n))
-    value = float(np.abs(first - second).max())
-    public, _ = realised(smoothed_case(n, 1.0, "public"), [steeper(n)])
-    points = [Point(x=n, value=value, bound=1.0, series=f"printed step size ({rule})")]
+    """With gamma = 1/(lambda + H_Z) one slope raised from 1 to 10^6 shrinks the step size: the exact loss exceeds
+    epsilon, at 1 and at 2.
+    """
+    one, two = (_stepped(context.label, n, rule, epsilon) for epsilon in (1, 2))
+    return one if two.outcome is Outcome.REFUTED else two
+
+
+def _stepped(label: str, n: int, rule: str, epsilon: int) -> Verdict:
+    case, public = (smoothed_case(n, float(epsilon), name) for name in (rule, "public"))
+    first, second = selection_laws(case, *steeper(n))
+    value, kept = float(np.abs(first - second).max()), realised(public, [steeper(n)])[0]
+    points = [Point(x=n, value=value, bound=epsilon, series=f"printed step size ({rule})")]
     if rule == "data":
-        points.append(Point(x=n, value=public, bound=1.0, series="public step size, same pair"))
-    numbers = {"realised": value, "claimed": 1.0, "realised with a public step": public, "candidates": len(first)}
-    if value <= 1:
-        return undecided(f"this pair keeps epsilon: {value:.6g}", "exact", numbers=numbers, points=points)
-    witness = witnessed(
-        "pure_heavy_tails/prop-e-4@literal", "prop_e_4", 1.0, value, n=n, points=2001, high=10**6, epsilon=1,
-        lambda_="1/10", smoothness="bound" if rule == "data" else "exact",
+        points.append(Point(x=n, value=kept, bound=epsilon, series="public step size, same pair"))
+    numbers = {"realised": value, "realised with a public step": kept, "candidates": len(first)}
+    return refuted_by(
+        label, "prop_e_4", by=claim(label), measured=value, numbers=numbers, points=points, axes=("n", "epsilon"),
+        n=n, places=2001, high=10**6, epsilon=epsilon, lambda_="1/10",
+        smoothness="bound" if rule == "data" else "exact",
     )  # fmt: skip
-    said = f"exact epsilon {value:.6g} at n = {n}, 1 claimed; one slope raised from 1 to 10^6 shrinks gamma"
-    return refuted(said, "exact", numbers=numbers, points=points, axes=("n", "epsilon"), witness=witness)
 
 
 @check(

@@ -23,7 +23,7 @@ from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Sample
 from dpcheck.solvers import Task, certified, value
 from dpcheck.symbols import alpha
-from dpcheck.verdicts import Point, Verdict, refuted
+from dpcheck.verdicts import Point, Verdict, differs, refuted
 from dpcheck.workloads.amplitudes import Pareto
 from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.median import WeightedMedian
@@ -275,28 +275,17 @@ def halvings_as_printed(context: Context) -> Verdict:
     )
 
 
-def _accurate(context: Context, domain: str) -> Verdict:
-    error, allowed, outside, _, _ = _projections(context, domain)
-    left, right = np.concatenate([error, outside]), np.concatenate([allowed, np.full(len(outside), 1e-9)])
-    return accuracy.never_violated(
-        left,
-        right,
-        statement="feasible and within xi of the projection",
-        covers="the multiplier is halved N times, proc-inexact-proj",
-        evidence="certificate",
-    )
-
-
-def _cheap(context: Context, domain: str) -> Verdict:
-    _, _, _, calls, bound = _projections(context, domain)
-    left = (calls[:, None] - bound).max(axis=1)
-    worst = int(left.argmax())
-    numbers = {"runs": len(calls), "most calls": float(calls.max()), "largest calls - bound": float(left.max())}
-    verdict = runtime.verdict(calls[worst], bound[worst].min(), what="projections onto W")
-    bisected = calls > 2  # of a point whose projection onto W lies in the ball there is nothing to bisect
-    if (calls[bisected, None] != bound[bisected]).any():
-        return refuted("a bisection does not take N + 2 projections", "counted", numbers=numbers)
-    return replace(verdict, numbers=numbers)
+def _just_outside(domain: str) -> Array:
+    """(error, accuracy allowed) where the multiplier is nearly 0: the end that N halvings keep is farthest from it."""
+    K, rows = SETS[domain], []
+    c = K.project(np.zeros((1, K.d)))
+    step = K.project(c + 0.1 * np.eye(1, K.d)) - c
+    r = float(np.linalg.norm(step))
+    for N in (10, 20, 30):
+        xi = r / (2**N - 1) * (1 + 1e-9)
+        x = inexact_projection(c + step * (1 + 1e-12), c, r, K.project, xi)
+        rows.append((float(np.linalg.norm(x - c - step)), stated("pure_heavy_tails/lem-2-8", xi=xi)))
+    return np.array(rows).T
 
 
 @check(
@@ -306,8 +295,21 @@ def _cheap(context: Context, domain: str) -> Verdict:
     also=("pure_heavy_tails/lem-2-8", "pure_heavy_tails/lem-c-6"),
 )
 def bisection_is_accurate(context: Context, *, domain: str) -> Verdict:
-    """The returned point lies in W_0 and within xi of the projection, points up to 1e6 away, xi down to 1e-12."""
-    return _accurate(context, domain)
+    """The returned point lies in W_0 and within xi of the projection, points up to 1e6 away, xi down to 1e-12; a point
+    just outside of the ball is so far off.
+    """
+    error, allowed, outside, _, _ = _projections(context, domain)
+    near, close = _just_outside(domain)
+    if not np.allclose(near, close, rtol=0.01, atol=0):
+        return differs(f"just outside of the ball {near} is off where the accuracy {close} is attained", "exact")
+    left, right = np.concatenate([error, near, outside]), np.concatenate([allowed, close, np.full(len(outside), 1e-9)])
+    return accuracy.never_violated(
+        left,
+        right,
+        statement="feasible and within xi of the projection",
+        covers="the multiplier is halved N times, proc-inexact-proj",
+        evidence="certificate",
+    )
 
 
 @check(
@@ -318,7 +320,15 @@ def bisection_is_accurate(context: Context, *, domain: str) -> Verdict:
 )
 def bisection_is_cheap(context: Context, *, domain: str) -> Verdict:
     """At most N + 2 projections onto W, N = ceil(log2(1 + R^2/(r xi)))."""
-    return _cheap(context, domain)
+    _, _, _, calls, bound = _projections(context, domain)
+    left = (calls[:, None] - bound).max(axis=1)
+    worst = int(left.argmax())
+    numbers = {"runs": len(calls), "most calls": float(calls.max()), "largest calls - bound": float(left.max())}
+    verdict = runtime.verdict(calls[worst], bound[worst].min(), what="projections onto W")
+    bisected = calls > 2  # of a point whose projection onto W lies in the ball there is nothing to bisect
+    if (calls[bisected, None] != bound[bisected]).any():
+        return refuted("a bisection does not take N + 2 projections", "counted", numbers=numbers)
+    return replace(verdict, numbers=numbers)
 
 
 # Algorithm 3 --------------------------------------------------------------------------------------------------------

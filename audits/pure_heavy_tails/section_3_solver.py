@@ -318,8 +318,10 @@ def target_from_its_parts(context: Context) -> Verdict:
     parts = (28 * C * d / (lam * m * e)).subs(C, cap) + 20 * (G**k / (lam * C ** (k - 1))).subs(C, cap)
     steps = (3 * D * sp.sqrt(m + 1) * (A * G + 2 * cap + lam * D) * 2 * lam * m**2 / cap**2) ** 2
     limit = sp.limit(sp.expand(steps.subs({k: 2, m: 4, e: 1, d: 1, D: 1, lam: 1, A: 2}) * G**4), G, 0)
+    times, G_2 = sp.Symbol("t", positive=True), BY_NAME["G_2"]
+    steeper = order.subs({each: times * each for each in (G, G_2, lam)}, simultaneous=True)
     verdict = proved(
-        {"48 orders": parts - explicit},
+        {"48 orders": parts - explicit, "a minimiser does not move with the unit of the losses": steeper - order},
         {"the target (6) is at least its private term": 48 * order - explicit},
     )
     numbers = {**verdict.numbers, "limit of steps x G_k^4 as G_k tends to 0 (m = 4, lambda = D = 1)": float(limit)}

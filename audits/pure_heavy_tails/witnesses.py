@@ -147,21 +147,21 @@ def _log_pmf(points: Sequence[Fraction], gamma: mpf, weight: mpf, coefficient: m
     return [-coefficient * (s - best) - log_total for s in scores]
 
 
-def prop_e_4(n: int, points: int, high: Rational, epsilon: Rational, lambda_: Rational, smoothness: str) -> Violation:
+def prop_e_4(n: int, places: int, high: Rational, epsilon: Rational, lambda_: Rational, smoothness: str) -> Violation:
     """pure_heavy_tails/prop-e-4@literal: EM-PGM with gamma = 1/(lambda + H_Z) computed from the data.
 
     W = [-1/2, 1/2], tau = 1/sqrt(n), clip level 1. All slopes a_i are 1; in the neighbour the first one is `high` >= 1.
-    Every clipped gradient is 1 under both, so gamma is all that differs; the net of `points` points is common.
+    Every clipped gradient is 1 under both, so gamma is all that differs; the net of `places` points is common.
     `smoothness` says which H: "bound" is the printed (d/tau) max L_i, with f = a |w + 5|; "exact" is the true constant
     mean(a_i)/tau of the smoothed f = a max(w, 3w - 4/5).
     """
-    size, places = count("n", n), count("points", points, 2)
+    size, last = count("n", n), count("places", places, 2) - 1
     top = exact("high", high)
     if top < 1:
         raise ValueError(f"high must be at least the clip level 1, got {high}")
     if smoothness not in ("bound", "exact"):
         raise ValueError(f"smoothness must be 'bound' or 'exact', got {smoothness!r}")
-    net = [Fraction(i, places - 1) - Fraction(1, 2) for i in range(places)]
+    net = [Fraction(i, last) - Fraction(1, 2) for i in range(last + 1)]
     slopes = (Fraction(1), top if smoothness == "bound" else (top + size - 1) / size)
     with workdps(DIGITS):
         budget, weight = real(exact("epsilon", epsilon)), real(exact("lambda_", lambda_))
@@ -177,7 +177,16 @@ def prop_e_4(n: int, points: int, high: Rational, epsilon: Rational, lambda_: Ra
         statement="the privacy loss of EM-PGM with the printed step size is at most epsilon",
         violated=bool(largest > budget),
         label="pure_heavy_tails/prop-e-4@literal",
-        at={"k": 2, "G_k": scale, "C": 1, "epsilon": epsilon, "lambda": lambda_, "n": size, "d": 1, "D": 1},
+        at={
+            "k": 2,
+            "G_k": scale,
+            "C": 1,
+            "epsilon": epsilon,
+            "lambda": exact("lambda_", lambda_),
+            "n": size,
+            "d": 1,
+            "D": 1,
+        },
     )
 
 
@@ -189,19 +198,19 @@ def thm_4_1_literal(
     D: Rational,
     epsilon: Rational,
     delta: Rational,
-    c: Rational,
+    constant: Rational,
 ) -> Violation:
     """pure_heavy_tails/thm-4-1@literal: one instance against every private algorithm, met by a constant one.
 
     f(w, z) = z w on [-D/2, D/2] with z on `atoms`; the algorithm returns -sgn(E z) D/2 and reads no data. `found` is
-    the probability that its excess risk reaches the printed bound with constant c; `claimed` is the printed delta.
+    its excess risk, surely; `claimed` is the printed bound with that constant, to be reached with probability delta.
     """
     values = [exact("atoms", a, above=None) for a in atoms]
     shares = [exact("weights", w) for w in weights]
     if len(values) != len(shares) or sum(shares) != 1:
         raise ValueError(f"weights must sum to 1, one for each of the {len(values)} atoms; they sum to {sum(shares)}")
     size, order = count("n", n), count("k", k, 2)
-    width, constant = exact("D", D), exact("c", c)
+    width, share = exact("D", D), exact("constant", constant)
     budget, failure = exact("epsilon", epsilon, most=1), exact("delta", delta, most="199/1000")
     mean = sum((w * a for w, a in zip(shares, values, strict=True)), Fraction(0))
     point = -width / 2 if mean > 0 else width / 2
@@ -213,13 +222,13 @@ def thm_4_1_literal(
         }
         log = mp.log(1 / real(failure))
         private = moments[order] * ((1 + log) / (size * real(budget))) ** (1 - mpf(1) / order)
-        bound = real(constant * width) * min(moments[1], moments[2] * mp.sqrt(log / size) + private)
-        value, claimed = mpf(int(real(excess) >= bound)), real(failure)
+        claimed = real(share * width) * min(moments[1], moments[2] * mp.sqrt(log / size) + private)
+        found = real(excess)
     return Violation(
         claimed=claimed,
-        found=value,
-        statement="every private algorithm exceeds the bound on this instance with probability at least delta",
-        violated=bool(value < claimed),
+        found=found,
+        statement="the excess risk of every private algorithm on this instance is at least the bound",
+        violated=bool(found < claimed),
         label="pure_heavy_tails/thm-4-1@literal",
         at={
             "k": order,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -19,6 +20,7 @@ from dpcheck.auditing.exact import exact_epsilon
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import explicit_of, stated
+from dpcheck.errors import InvalidInput
 from dpcheck.harness import accuracy, domain, plans
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.symbolic import advanced_composition_proved, agree, proved, where_proved
@@ -71,11 +73,8 @@ def sensitivity_of_a_mean_of_users(context: Context, *, p: float) -> Verdict:
 @check("user_level/def-a2", kind="accuracy", grid={"b": (0.5, 3.0)})
 def laplace_density_integrates_to_one(context: Context, *, b: float) -> Verdict:
     """The density of Definition A.2 over both half-lines."""
-    total = (
-        2
-        * scipy.integrate.quad(lambda t: stated("user_level/def-a2", t=t, b=b) if t > 0 else 1 / (2 * b), 0, 50 * b)[0]
-    )
-    return agree([total], [1.0], "mass", tolerance=1e-8)
+    half, _ = scipy.integrate.quad(lambda t: stated("user_level/def-a2", t=t, b=b), 0, 50 * b)
+    return agree([2 * half], [1.0], "mass", tolerance=1e-8)
 
 
 @check("user_level/def-a3", kind="privacy", grid={"epsilon": (0.1, 1.0, 10.0)})
@@ -133,27 +132,28 @@ def gaussian_share(epsilon: float, delta: float, reading: str = "") -> float:
 def gaussian_mechanism_at_epsilon_ten(context: Context, *, delta: str) -> Verdict:
     """The exact curve at epsilon = 10; the numbers hold the first epsilon that is violated."""
     chance = 1 / int(delta[2:])
+    for reading in ("", "@corrected"):
+        with suppress(InvalidInput):
+            stated(f"user_level/lem-a6{reading}", epsilon=10.0, delta=chance)
+            return differs(f"lem-a6{reading} speaks of epsilon = 10 as well, where it fails")
     allowed = stated("user_level/lem-a6@literal", delta=chance)
     value = gaussian_share(10.0, chance, "@literal") * allowed
     first = float(scipy.optimize.brentq(lambda e: gaussian_share(e, chance, "@literal") - 1, 5.0, 10.0))
-    verdict = accuracy.never_violated(
+    return accuracy.never_violated(
         value,
         allowed,
         statement=f"delta(10) <= {delta} (violated from epsilon = {first:.4g} on)",
         witness=lambda _: witnessed("user_level/lem-a6@literal", "lem_a6", allowed, value, epsilon=10, delta=delta),
     )
-    return verdict
 
 
 @check("user_level/lem-a6@corrected", kind="privacy")
 def gaussian_mechanism_where_the_paper_uses_it(context: Context) -> Verdict:
-    """The exact curve on a grid of epsilon <= 5/2 (epsilon/4 of the theorems) and delta from 1e-15 to 1/2, and Mills'
-    ratio at all others.
-    """
+    """The exact curve on a grid of epsilon <= 5/2 and delta from 1e-15 to 1/2, and Mills' ratio at all others."""
     count = context.scale(20, 120)
     grid = itertools.product(np.linspace(0.01, 2.5, count), np.geomspace(1e-15, 0.5, count))
     values = [gaussian_share(float(e), float(dl), "@corrected") for e, dl in grid]
-    return _on_a_grid_and_between(values, _gaussian_tail(*WHERE_USED))
+    return _on_a_grid_and_between(values, _gaussian_tail("user_level/lem-a6@corrected", *WHERE_USED))
 
 
 def _on_a_grid_and_between(values: list[float], proof: Verdict) -> Verdict:
@@ -167,7 +167,7 @@ UP_TO_ONE = sp.Integer(1), sp.Integer(1), sp.Rational(7, 6)
 """The largest epsilon and delta, and a number below sqrt(2 log(2/delta)) there."""
 
 
-def _gaussian_tail(epsilon: sp.Rational, delta: sp.Rational, least: sp.Rational) -> Verdict:
+def _gaussian_tail(label: str, epsilon: sp.Rational, delta: sp.Rational, least: sp.Rational) -> Verdict:
     """Mills' ratio at t = c - e/(2c): P(N > t) <= exp(-t^2/2)/(t sqrt(2 pi)), with e <= epsilon and c >= least."""
     u, v = sp.symbols("u v", nonnegative=True)
     c, e = least + u, epsilon / (1 + v)
@@ -183,7 +183,7 @@ def _gaussian_tail(epsilon: sp.Rational, delta: sp.Rational, least: sp.Rational)
             "c at the largest delta": 2 * sp.log(2 / delta) - least**2,
             "t over its least value": sp.factor(t - low),
             "which is positive": low,
-            "P(N > t) <= delta": 1 - share,
+            "P(N > t) <= delta": explicit_of(label) / names["delta"] - share,
         },
     )
 
@@ -191,7 +191,7 @@ def _gaussian_tail(epsilon: sp.Rational, delta: sp.Rational, least: sp.Rational)
 @check("user_level/lem-a6@corrected", kind="symbolic")
 def tail_where_the_paper_uses_it(context: Context) -> Verdict:
     """The same for all epsilon <= 5/2 and delta <= 1/2."""
-    return _gaussian_tail(*WHERE_USED)
+    return _gaussian_tail("user_level/lem-a6@corrected", *WHERE_USED)
 
 
 @check("user_level/lem-a6", kind="privacy")
@@ -200,13 +200,13 @@ def gaussian_mechanism_up_to_epsilon_one(context: Context) -> Verdict:
     count = context.scale(20, 120)
     grid = itertools.product(np.linspace(0.01, 1, count), np.geomspace(1e-15, 0.5, count))
     values = [gaussian_share(float(e), float(dl)) for e, dl in grid]
-    return _on_a_grid_and_between(values, _gaussian_tail(*UP_TO_ONE))
+    return _on_a_grid_and_between(values, _gaussian_tail("user_level/lem-a6", *UP_TO_ONE))
 
 
 @check("user_level/lem-a6", kind="symbolic")
 def tail_of_the_gaussian_mechanism(context: Context) -> Verdict:
     """delta(epsilon) <= P(N > c - epsilon/(2c)) <= delta at c = sqrt(2 log(2/delta)), all epsilon <= 1, delta < 1."""
-    return _gaussian_tail(*UP_TO_ONE)
+    return _gaussian_tail("user_level/lem-a6", *UP_TO_ONE)
 
 
 @check("user_level/lem-a7", kind="symbolic")

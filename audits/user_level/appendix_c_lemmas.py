@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -17,6 +18,7 @@ from dpcheck.algorithms.user_level.accelerated import ac_sa, multistage_ac_sa, s
 from dpcheck.algorithms.user_level.erm import regularised_erm
 from dpcheck.checks import Context, by_size, check, unchecked
 from dpcheck.engine.statements import explicit_of, order_of, stated
+from dpcheck.errors import InvalidInput
 from dpcheck.harness import accuracy, plans, risk, runtime, stability
 from dpcheck.harness.budget import REDUCED, with_budget
 from dpcheck.harness.refutation import witnessed
@@ -263,10 +265,12 @@ def printed_indicator_claims_zero_variance(context: Context) -> Verdict:
 
 @check("user_level/fact-eq-12@derived", kind="accuracy", grid={"N": (2, 5, 9)})
 def variance_without_replacement(context: Context, *, N: int) -> Verdict:
-    """All subsets of a drawn population, for every K: the exact finite-population factor."""
+    """All subsets of a drawn population, for every K: the exact finite-population factor; it has none for more."""
     population = context.rng().standard_normal(N)
-    values = [subset_variance(population, K) for K in range(1, N)]
-    wanted = [stated("user_level/fact-eq-12@derived", K=K, N=N) for K in range(1, N)]
+    values = [subset_variance(population, K) for K in range(1, N + 1)]
+    wanted = [stated(context.label, K=K, N=N) for K in range(1, N + 1)]
+    with suppress(InvalidInput):
+        return differs(f"a factor of {stated(context.label, K=N + 1, N=N):.6g} is stated for {N + 1} of {N} records")
     return agree(np.array(values) + 1, np.array(wanted) + 1, "one plus the variance factor")
 
 

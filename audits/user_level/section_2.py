@@ -313,9 +313,8 @@ def counted_gradients_of_phased_sgd(context: Context, *, n: int) -> Verdict:
 def risk_with_all_phases(context: Context, *, loss: str) -> Verdict:
     """All floor(log2 n) phases at the step of the theorem times 8, 8 groups (reduced noise)."""
     algorithm = replace(REDUCED_1, phases=None, q=0.2)
-    return risk_verdict(
-        context, algorithm, WORKLOADS[loss](2, 16), 2048, context.scale(200, 600), f"{loss}, all phases"
-    )
+    work, series = WORKLOADS[loss](2, 16), f"{loss}, all phases"
+    return risk_verdict(context, algorithm, work, 2048, context.scale(200, 600), series)
 
 
 @check("user_level/alg-1@derived", kind="sensitivity")
@@ -469,13 +468,15 @@ def smoothness_at_which_algorithm_1_is_planned(context: Context) -> Verdict:
         low, high = 1e-6, 1e18
         while high > low * (1 + 1e-9):
             middle = math.sqrt(low * high)
+            told = plain(dimension, samples, eps, 1e-9, smooth=middle)
+            told = replace(told, constants=replace(told.constants, lipschitz=lambda p: 3.0, diameter=lambda p: 0.2))
             try:
-                algorithm.schedule(plain(dimension, samples, eps, 1e-9, smooth=middle), users)
+                algorithm.schedule(told, users)
                 low = middle
             except Infeasible:
                 high = middle
         sizes = {"n": users, "m": samples, "d": dimension, "epsilon": eps}
-        values.append(low / stated("user_level/fact-prior-rates@bs23-smoothness", **sizes, L=1.0, D=1.0))
+        values.append(low / stated("user_level/fact-prior-rates@bs23-smoothness", **sizes, L=3.0, D=0.2))
         wanted.append(stated("user_level/claim-2-2", **sizes))
     return agree(values, wanted, "quotient of the two largest smoothness parameters", tolerance=1e-7)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -22,14 +23,14 @@ from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import explicit_of, order_of, stated
 from dpcheck.harness import accuracy, risk, sensitivity
 from dpcheck.harness.budget import judge_account, with_budget
-from dpcheck.harness.refutation import witnessed
+from dpcheck.harness.refutation import refuted_by, witnessed
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array
 from dpcheck.laws import AboveThreshold
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
-from dpcheck.verdicts import Verdict, combine, differs, undecided
+from dpcheck.verdicts import Outcome, Verdict, combine, differs, undecided
 
 from .cases import REDUCED_DIALS, WORKLOADS, counted, difference_of_laplace, linear, plain, problem, quadratic
 from .lines import BESIDE, EMPTY, KEPT, MINIBATCHES, NAMES, STAGES, one_phase, replayed, three_kinds
@@ -259,9 +260,9 @@ def cluster_scores(a: int, b: int) -> tuple[float, float]:
     return apart - 0.8 * K, apart + 2 * (K - 1) / K - 0.8 * K
 
 
-def first_T(low: float, high: float) -> int:
-    """Rounds from which the log-ratio exceeds 1/2."""
-    return math.floor(0.5 / math.log(high / low)) + 1
+def first_T(low: float, high: float, most: float) -> int:
+    """Rounds from which the log-ratio exceeds the most that is stated."""
+    return math.floor(most / math.log(high / low)) + 1
 
 
 def goes_on(margin: float, eps: float) -> float:
@@ -279,25 +280,26 @@ def halting_delta(low: float, high: float, T: int, budget: float) -> float:
 
 @check("user_level/alg-2@literal", kind="privacy", grid={"T": (10, 20, 100)}, expect="refuted")
 def fresh_thresholds_are_not_private(context: Context, *, T: int) -> Verdict:
-    """Exact log-ratio of "never halts" for planted gradients, a fresh threshold in each of T rounds, epsilon = 1."""
-    apart, together = cluster_scores(*CLUSTERS)
-    low, high = goes_on(apart, 1.0), goes_on(together, 1.0)
-    value, allowed = T * math.log(high / low), stated("user_level/alg-2@literal", epsilon=1.0)
-    verdict = accuracy.never_violated(
-        value,
-        allowed,
-        statement="log-ratio of never halting <= epsilon/2",
-        witness=lambda _: witnessed(
-            "user_level/alg-2@literal", "alg_2_threshold", allowed, value, a=CLUSTERS[0], b=CLUSTERS[1], T=T, epsilon=1
-        ),
-    )
+    """Exact log-ratio of "never halts" for planted gradients, a fresh threshold in each of T rounds, epsilon = 1 and
+    5/4.
+    """
+    one, more = (_never_halts(context.label, T, epsilon) for epsilon in ("1", "5/4"))
+    return one if more.outcome is Outcome.REFUTED else more
+
+
+def _never_halts(label: str, T: int, epsilon: str) -> Verdict:
+    eps = float(Fraction(epsilon))
+    low, high = (goes_on(margin, eps) for margin in cluster_scores(*CLUSTERS))
+    allowed = stated(label, epsilon=eps)
     numbers = {
-        **verdict.numbers,
         "true delta at epsilon/2, these data": halting_delta(low, high, T, allowed),
-        "true epsilon over all data": T * 2 / 16,
-        "first T that fails": first_T(low, high),
+        "true epsilon over all data": T * 2 * eps / 16,
+        "first T that fails": first_T(low, high, eps / 2),
     }
-    return replace(verdict, numbers=numbers)
+    return refuted_by(
+        label, "alg_2_threshold", stated=allowed, measured=T * math.log(high / low), agreement=1e-9, numbers=numbers,
+        a=CLUSTERS[0], b=CLUSTERS[1], T=T, epsilon=epsilon,
+    )  # fmt: skip
 
 
 @check("user_level/alg-2@replacement", kind="sensitivity", expect="refuted")
@@ -341,10 +343,11 @@ def runs_follow_the_law_of_their_threshold(context: Context, *, threshold: str) 
     return with_budget(verdict, algorithm, problem(linear(1, 1)), K)
 
 
-@check("user_level/alg-2@corrected", kind="privacy", grid={"T": (1, 10, 40)})
-def one_threshold_keeps_its_promise(context: Context, *, T: int) -> Verdict:
-    """Exact laws of the halting time for the same clusters and drawn scores, one threshold draw, epsilon = 1."""
-    scale, claimed = (stated(label, epsilon=1.0) for label in ("user_level/alg-2@test", "user_level/alg-2@corrected"))
+@check("user_level/alg-2@corrected", kind="privacy", grid={"T": (1, 10, 40), "epsilon": (0.5, 1.0)})
+def one_threshold_keeps_its_promise(context: Context, *, T: int, epsilon: float) -> Verdict:
+    """Exact laws of the halting time for the same clusters and drawn scores, one threshold draw."""
+    labels = "user_level/alg-2@test", "user_level/alg-2@corrected"
+    scale, claimed = (stated(label, epsilon=epsilon) for label in labels)
     law, rng = AboveThreshold(scale, 2 * scale), context.rng()
     apart, together = cluster_scores(*CLUSTERS)
     base = rng.normal(scale=30, size=(context.scale(10, 100), T))

@@ -167,6 +167,22 @@ def radius_of_the_proofs(proof: Proof) -> None:
     proof.concludes("pure_heavy_tails/fact-gamma-tail", sp.exp(-zeta))
 
 
+@derivation("pure_heavy_tails/lem-c-2")
+def minimiser_in_the_ball(proof: Proof) -> None:
+    """Of the 100 parts of the radius the noise takes 99 and the solver one, as ε ≤ ζd."""
+    beyond = sp.Symbol("u", nonnegative=True)
+    proof.assumes("pure_heavy_tails/lem-c-2", 1, zeta)
+    proof.assumes("pure_heavy_tails/lem-c-2", epsilon, zeta * d)
+    gap = proof.uses("pure_heavy_tails/alg-2@gap", C**2 / (2 * lambda_ * n**2))
+    reach = proof.equal("strong convexity, √(2α/λ)", lambda: sp.sqrt(2 * gap / lambda_), C / (lambda_ * n))
+    radius = proof.uses("pure_heavy_tails/alg-2@radius", 100 * zeta * C * d / (lambda_ * n * epsilon))
+    scale = proof.uses("pure_heavy_tails/alg-2", 6 * C / (lambda_ * n * epsilon))
+    length = sp.Rational(33, 2) * zeta * d * scale
+    missed = proof.uses("pure_heavy_tails/fact-gamma-tail", sp.exp(-zeta))
+    proof.at_most("solver and noise, at ε = ζd/(1 + u)", reach + length, radius, {epsilon: zeta * d / (1 + beyond)})
+    proof.concludes("pure_heavy_tails/lem-c-2", 1 - missed)
+
+
 @derivation("pure_heavy_tails/fact-gamma-tail@corrected")
 def radius_of_gamma_noise(proof: Proof) -> None:
     """Chernoff's bound at s = r/(1 + r), r = √(2t/d), has the exponent t itself."""

@@ -218,4 +218,9 @@ def one_pass_in_full(proof: Proof) -> None:
     )
     wide = proof.equal("that event: e^{−Cε/100}", lambda: sp.exp(-CONDITION), delta / (20 * n * m * sp.exp(epsilon)))
     proof.concludes("user_level/thm-b1@corrected", 2 * wide)
+    mean = proof.uses("user_level/lem-a6@corrected", delta / n, {epsilon: epsilon / 4, delta: delta / n})
+    many, more = sp.symbols("u v", nonnegative=True)
+    proof.at_most(
+        "δ of the kept mean and e^ε P(not both)", mean + sp.exp(epsilon) * 2 * wide, delta, {n: 2 + many, m: 1 + more}
+    )
     proof.concludes("user_level/thm-b1", phased(proof, "user_level/thm-b1"), where=AT_LOG, looser=True)

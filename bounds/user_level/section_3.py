@@ -212,6 +212,7 @@ def steps_amplified_together(proof: Proof) -> None:
     )  # fmt: skip
     noise = proof.uses("user_level/alg-3@sampled-noise", SAMPLED_SIGMA)
     proof.equal("σ² for δ/(4T) <= δn_i/(4K_iT_i)", lambda: noise**2, asked)
+    missed = proof.uses("user_level/lem-a6", delta / (4 * T), {epsilon: budget / 2, delta: delta / (4 * T)}) * N / K
     few = sp.Rational(320, 3) * sp.sqrt(T * TWICE) * LOG_STEPS / epsilon
     proof.equal(
         "(K/10)/(2b) where the phase has as many users as it needs",
@@ -243,7 +244,7 @@ def steps_amplified_together(proof: Proof) -> None:
     proof.at_most("for ε <= (2/3) log(2/δ)", lambda: total.subs(share, sp.Rational(2, 3)), sp.Integer(1))
     proof.equal(
         "δ: T samples of both misses, and the composition's",
-        lambda: T * K / N * 2 * delta * N / (4 * K * T) + delta / 2,
+        lambda: T * K / N * 2 * missed + delta / 2,
         delta,
     )
     proof.concludes(label, proof.argues("a user is in one phase", "ε", "<=", epsilon))
@@ -312,17 +313,18 @@ def regularised_phases(proof: Proof) -> None:
     bounded(proof, "user_level/thm-3-2")
     proof.assumes("user_level/thm-3-2", delta * m * n, 1)
     proof.concludes("user_level/thm-3-2", regularised(proof), where=AT_LOG)
-    ratio = H * D / L
-    steps = sp.sqrt(ratio) * sp.Min((n * m) ** sp.Rational(1, 4), (epsilon**2 * n**2 * m / d) ** sp.Rational(1, 4))
+    unit = sp.sqrt(H * D / L)
+    parts = unit * (n * m) ** sp.Rational(1, 4), unit * (epsilon**2 * n**2 * m / d) ** sp.Rational(1, 4)
+    both = sp.Min(*parts)
+    passes = m * n + m * n * epsilon * sp.sqrt(both)
     counted = proof.argues(
-        "TKm gradients a phase; λ is at least each of its parts",
-        "gradients",
-        "<=",
-        m * n + m * n * epsilon * sp.sqrt(steps) + m * steps / epsilon,
+        "TKm gradients a phase; λ is at least each of its parts", "gradients", "<=", passes + m * both / epsilon
     )
     proof.concludes("user_level/thm-3-2@derived", counted, regime=FREE)
-    proof.concludes("user_level/thm-3-2@gradients", counted, regime=FREE, looser=True)
-    proof.concludes("user_level/alg-3", counted, regime=FREE, looser=True)
+    printed = passes + m * sum(parts) / epsilon
+    proof.order_at_most("a minimum is at most the sum", counted, printed, FREE)
+    proof.concludes("user_level/thm-3-2@gradients", printed, regime=FREE)
+    proof.concludes("user_level/alg-3", printed, regime=FREE)
 
 
 thm_3_2_sampled = thm_3_2_derived.as_read(

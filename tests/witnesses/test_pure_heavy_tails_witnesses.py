@@ -24,10 +24,10 @@ LINEAR: dict[str, Any] = {
 }  # fmt: skip
 SPIKES: dict[str, Any] = {**LINEAR, "spike": 2, "p": "1/4", "C": 1, "n": 10**7}
 STEP: dict[str, Any] = {
-    "n": 100, "points": 2001, "high": 10**6, "epsilon": 1, "lambda_": "1/10", "smoothness": "bound",
+    "n": 100, "places": 2001, "high": 10**6, "epsilon": 1, "lambda_": "1/10", "smoothness": "bound",
 }  # fmt: skip
 QUANTIFIERS: dict[str, Any] = {
-    "atoms": [0, 3], "weights": ["2/3", "1/3"], "k": 2, "n": 100, "D": 2, "epsilon": 1, "delta": "1/10", "c": "1/10000",
+    "atoms": [0, 3], "weights": ["2/3", "1/3"], "k": 2, "n": 100, "D": 2, "epsilon": 1, "delta": "1/10", "constant": "1/10000",
 }  # fmt: skip
 
 # verifier, label without its paper, parameters, claimed, found, parameters that do no harm
@@ -39,8 +39,9 @@ CASES: list[tuple[str, str, dict[str, Any], str, str, dict[str, Any]]] = [
     ("prop_e_4", "prop-e-4@literal", STEP, "1", "21.4930478571", {"high": 1}),
     ("prop_e_4", "prop-e-4@literal", {**STEP, "n": 20}, "1", "2.84164306672", {"epsilon": "1/10", "high": 2, "n": 1}),
     ("prop_e_4", "prop-e-4@literal", {**STEP, "n": 400}, "1", "93.5442232802", {"high": 1}),
+    ("prop_e_4", "prop-e-4@literal", {**STEP, "epsilon": 2}, "2", "45.7500610702", {"high": 1}),
     ("prop_e_4", "prop-e-4@literal", {**STEP, "smoothness": "exact"}, "1", "21.493047861", {"high": 1}),
-    ("thm_4_1_literal", "thm-4-1@literal", QUANTIFIERS, "1/10", "0", {"atoms": [0, 0]}),
+    ("thm_4_1_literal", "thm-4-1@literal", QUANTIFIERS, "0.000115518391657", "0", {"atoms": [0, 0]}),
     ("fact_gamma_tail", "fact-gamma-tail@literal", {"d": 3, "t": 3}, "0.0497870683679", "0.0619688044167", {"d": 1}),
     ("fact_gamma_tail", "fact-gamma-tail@literal", {"d": 2, "t": 5}, "0.00673794699909", "0.00729505572444", {"t": 4}),
     ("lem_c_2_epsilon", "lem-c-2@literal", {"epsilon": 100, "zeta": 1}, "0.632120558829", "0.5", {"epsilon": 98}),
@@ -226,7 +227,7 @@ def test_e_4_agrees_with_floating_point() -> None:
         gamma = 1 / (0.1 + 5 * slope)
         scores = np.abs(w - np.clip(w - gamma * (1 + 0.1 * w), -0.5, 0.5)) / gamma
         laws.append(-25 / 4 * scores - special.logsumexp(-25 / 4 * scores))
-    found = verifiers.prop_e_4(n=25, points=501, high=50, epsilon=1, lambda_="1/10", smoothness="bound").found
+    found = verifiers.prop_e_4(n=25, places=501, high=50, epsilon=1, lambda_="1/10", smoothness="bound").found
     assert float(found) == pytest.approx(np.abs(laws[0] - laws[1]).max(), rel=1e-9)
 
 
