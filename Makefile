@@ -33,21 +33,22 @@ standard: $(VENV)/.audit
 along: $(VENV)/.audit
 	$(BIN)/python -m dpcheck.engine.bringing
 
-# What every check notices, in reports/mutants.jsonl, which `dpcheck report` shows; an interrupted one goes on. All claims,
-# null algorithms and seeded bugs, MUTANTS lines of algorithms, drawn, and by how much each bound may be wrong.
-MUTANTS ?= 1000
+# What every check notices, in reports/mutants.jsonl, which `dpcheck report` shows; an interrupted one goes on. All null
+# algorithms, seeded bugs and wrong formulas, MUTANTS wrong lines, drawn (all of them take six hours), and by how much each
+# bound may be wrong; formulas on checks of at most LIMIT seconds, of which there are many, algorithms on those up to 10.
+MUTANTS ?= 400
+LIMIT ?= 3
 RATES := tests/mutants/rates.json
 mutate: $(VENV)/.audit
-	$(BIN)/dpcheck mutate --family claim --family seeded --limit 10 --workers $(WORKERS) --save
-	$(BIN)/dpcheck mutate --family null --limit 10 --workers $(WORKERS) --save
-	$(BIN)/dpcheck mutate --family code --sample $(MUTANTS) --seed 1 --limit 10 --workers $(WORKERS) --save --rates $(RATES)
-	$(BIN)/dpcheck mutate --resolution --limit 10 --workers $(WORKERS) --save > /dev/null
+	$(BIN)/dpcheck mutate --family null --family seeded --limit 10 --workers $(WORKERS) --save
+	$(BIN)/dpcheck mutate --family code --sample $(MUTANTS) --seed 1 --limit 10 --workers $(WORKERS) --save
+	$(BIN)/dpcheck mutate --family claim --limit $(LIMIT) --workers $(WORKERS) --save --rates $(RATES)
+	$(BIN)/dpcheck mutate --resolution --limit $(LIMIT) --workers $(WORKERS) --save > /dev/null
 
 # What can be had in minutes: SAMPLE wrong formulas of each paper, drawn, and by how much each of its bounds may be wrong,
 # on checks of at most LIMIT seconds; a slow machine needs more of them for the same checks.
 PAPERS := lp_spaces l1_geometry tsybakov user_level pure_heavy_tails
 SAMPLE ?= 300
-LIMIT ?= 3
 mutate-table: $(VENV)/.audit
 	for paper in $(PAPERS); do $(BIN)/dpcheck mutate $$paper --family claim --sample $(SAMPLE) --seed 1 --limit $(LIMIT) \
 	--workers $(WORKERS) --save --rates $(RATES) && $(BIN)/dpcheck mutate $$paper --resolution --limit $(LIMIT) \
