@@ -194,6 +194,12 @@ def test_names_of_symbols_are_written_as_on_paper():
     assert inline(bar / 3 + sp.exp(R_e)) == "θ\u0304/3 + exp(Rₑ)"
 
 
+def test_a_product_of_numbers_does_not_read_as_one_number():
+    shown = stated(2 * 2 ** (n * D) + 3 * sp.sqrt(2) + 2 * n).mathml()
+    assert "<mn>2</mn><mo>&#183;</mo><msup><mn>2</mn>" in shown
+    assert "<mn>2</mn><mo>&#8290;</mo><mi>n</mi>" in shown
+
+
 def test_markup_in_the_name_of_a_symbol_stays_text():
     name = 's"><script>alert(9)</script>&c'
     shown = stated(sp.Symbol(name, positive=True) + n).mathml()
