@@ -117,6 +117,11 @@ def test_an_exponent_moves_with_what_is_tied_to_its_variable():
     assert PRIVATE.local_exponent("n", at, tied={"d": n}) == pytest.approx(-0.5, abs=1e-8)
 
 
+def test_an_exponent_needs_a_value_of_what_moves():
+    with pytest.raises(InvalidInput, match="n moves and has no value; `at` has d, L"):
+        FREE.local_exponent("n", {"d": 1.0, "L": 1.0})
+
+
 def test_comparison_of_claims():
     comparison = PRIVATE.compare(FREE)
     assert comparison.relation == "larger"
