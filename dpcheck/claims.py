@@ -315,6 +315,8 @@ def local_exponent(expression: sp.Expr, variable: str, at: Mapping[str, float]) 
     >>> round(local_exponent(n ** sp.Rational(-1, 2), "n", {"n": 100.0}), 9)
     -0.5
     """
+    if variable not in at:
+        raise InvalidInput(f"{variable} moves and has no value; `at` has {', '.join(at) or 'none'}")
     step = 1e-4
     high = evaluate(expression, {**at, variable: at[variable] * math.exp(step)})
     low = evaluate(expression, {**at, variable: at[variable] * math.exp(-step)})

@@ -84,12 +84,17 @@ def _mathml(value: sp.Basic) -> str:
     text = cast(str, printer._print(value).toxml())
     for name, sign in _NAMED:
         text = text.replace(name, sign)
+    text = _DIGITS_AFTER_DIGITS.sub(r"\1<mo>&#183;</mo>", text)
     # SymPy leaves the signs of strict inequalities as they are, which is no XML.
     return re.sub(r">([<>])</", lambda sign: f">{escaped(sign[1])}</", text)
 
 
 _NAMED = (("&InvisibleTimes;", "&#8290;"), ("&ExponentialE;", "e"), ("&dd;", "d"))
 """Names that XML does not know, and signs that most fonts lack."""
+
+
+_DIGITS_AFTER_DIGITS = re.compile(r"(</mn>)<mo>&#8290;</mo>(?=(?:<m(?:row|sup|sub)>)*<mn>)")
+"""A product that would read as one number: 2·2ⁿ, no 22ⁿ."""
 
 
 def spelled(name: str) -> str:

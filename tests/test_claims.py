@@ -130,6 +130,11 @@ def test_an_exponent_moves_with_what_is_tied_to_its_variable():
     assert PRIVATE.local_exponent("n", at, tied={"d": n}) == pytest.approx(-0.5, abs=1e-8)
 
 
+def test_an_exponent_needs_a_value_of_what_moves():
+    with pytest.raises(InvalidInput, match="n moves and has no value; `at` has d, L"):
+        FREE.local_exponent("n", {"d": 1.0, "L": 1.0})
+
+
 def test_comparison_of_claims():
     comparison = PRIVATE.compare(FREE)
     assert comparison.relation == "larger"
@@ -205,6 +210,12 @@ def test_names_of_symbols_are_written_as_on_paper():
     assert not re.search(r"ell|[{}]|prime|bar|&\w", shown.mathml())
     assert "H_ℓ" in shown.unicode()
     assert inline(bar / 3 + sp.exp(R_e)) == "θ\u0304/3 + exp(Rₑ)"
+
+
+def test_a_product_of_numbers_does_not_read_as_one_number():
+    shown = stated(2 * 2 ** (n * D) + 3 * sp.sqrt(2) + 2 * n).mathml()
+    assert "<mn>2</mn><mo>&#183;</mo><msup><mn>2</mn>" in shown
+    assert "<mn>2</mn><mo>&#8290;</mo><mi>n</mi>" in shown
 
 
 def test_markup_in_the_name_of_a_symbol_stays_text():

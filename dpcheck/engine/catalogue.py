@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from dpcheck.engine import collect, layout
 from dpcheck.engine.algorithms import algorithm, algorithms
 from dpcheck.engine.collection import Catalogue
 from dpcheck.engine.fetching import lazily
 from dpcheck.engine.loading import in_force, load, load_from, now_in_force
-from dpcheck.errors import UnknownLabel
+from dpcheck.errors import InvalidInput, UnknownLabel
 from dpcheck.labels import named
 
 if TYPE_CHECKING:
@@ -70,7 +70,11 @@ def claims(
     Args:
         paper: key of the paper; `kind`: "theorem", "lemma", …; `about`: label of an algorithm; `reading`: "derived", ….
     """
+    from dpcheck.claims import Kind
+
     catalogue = current()
+    if kind is not None and kind not in get_args(Kind):
+        raise InvalidInput(f"no statement is a {kind!r}; kinds are {', '.join(get_args(Kind))}")
     if paper is not None and named(paper) not in catalogue.papers:
         raise UnknownLabel(paper, catalogue.papers)
     return [

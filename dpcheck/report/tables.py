@@ -104,6 +104,7 @@ def probability(value: float) -> str:
 def worded(text: str) -> str:
     """Mathematics typed on a keyboard as readers write it: `epsilon <= 1` -> ε ≤ 1."""
     text = _TYPED.sub(lambda sign: _SIGNS[sign[0]], text).replace("E_Gamma", "E_Γ").replace("sqrt(", "√(")
+    text = re.sub(r"(?<![^\W_])log2_(?=\w(?!\w))", "log₂ ", text)
     text = re.sub(r"(?<=\d) - (?=\d|[^\W\d_]\b|[(√])", " − ", text)
     return _POWER_OF_TEN.sub(_as_power, re.sub(r"(?<=[^\W\d_])_prime(?![^\W_])", "′", text))
 

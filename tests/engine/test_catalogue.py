@@ -403,6 +403,13 @@ def test_what_is_no_text_is_no_label(asked: Callable[[object], object], label: o
         asked(label)
 
 
+def test_an_unknown_kind_of_statement_is_told(project: Make) -> None:
+    with catalogue.in_force(catalogue.load(project())):
+        assert {claim.statement_label for claim in catalogue.claims(kind="theorem")} == {"toy/thm-1"}
+        with pytest.raises(InvalidInput, match="no statement is a 'theorems'; kinds are assumption, definition, "):
+            catalogue.claims(kind="theorems")
+
+
 def test_a_catalogue_is_narrowed_to_some_of_its_papers(project: Make) -> None:
     other = """
         from dpcheck.claims import Paper
