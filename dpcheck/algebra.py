@@ -138,11 +138,12 @@ def _short(gap: sp.Expr, most: int | None = None) -> str:
 
 
 def _values(expression: sp.Expr) -> Iterator[tuple[Where, sp.Expr]]:
-    """The value at a few exact points at which it is real."""
+    """The value at a few exact points at which it is real; in 60 digits, as whole powers of fractions have millions."""
     expression = _written_out(expression)
+    whole = expression.has(sp.floor, sp.ceiling)
     for point in _points(expression):
         try:
-            value = sp.N(expression.xreplace(point), 30)
+            value = sp.N(expression.xreplace(point if whole else {s: sp.Float(v, 60) for s, v in point.items()}), 30)
         except (ValueError, TypeError):  # a maximum of numbers that are not real
             continue
         if value.is_number and value.is_real:

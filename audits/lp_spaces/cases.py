@@ -28,9 +28,10 @@ from dpcheck.claims import evaluate
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import explicit_of, unassumed
 from dpcheck.geometry import Ball, Box, Domain, Interval, L1Ball, LpBall
+from dpcheck.harness.data_free import told_apart
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.relations import judged
-from dpcheck.harness.risk import excess_risks
+from dpcheck.harness.risk import excess_risks, expectation
 from dpcheck.harness.scaling import (
     Axis,
     Drawn,
@@ -436,6 +437,22 @@ WHERE_RECORDS_LEAD: Mapping[str, Mutant] = {
     "λ times n^(1/8)": functools.partial(pulled, power=0.375),
     "the printed α": printed_accuracy,
 }
+
+
+def largest_excess(work: Any) -> float:
+    """Of mean estimation: what no point of a set of diameter 1 around 0 exceeds."""
+    return (0.5 + float(np.linalg.norm(work.mean))) ** 2 / 2
+
+
+def below(
+    context: Context, algorithm: Algorithm[Any], work: Any, n: int, bound: float, limit: float, trials: int,
+    *, told: Problem, series: str = "",
+) -> Verdict:  # fmt: skip
+    """Mean excess of drawn runs against a bound, which the start has to break."""
+    key = (context.seed, context.name, dict(context.cell))
+    values = excess_risks(algorithm, work, told, n, trials, *key, gradients=FREE)
+    verdict = expectation(values, bound, context.failure_probability, limit=limit, x=n, series=series)
+    return told_apart(verdict, work, bound)
 
 
 def on_the_cone(context: Context, n: int, order: sp.Expr) -> dict[str, float]:

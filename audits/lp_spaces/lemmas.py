@@ -28,8 +28,7 @@ from dpcheck.checks import Context
 from dpcheck.engine.settings import drawn
 from dpcheck.engine.statements import explicit_of
 from dpcheck.geometry import Ball, Domain, Interval, L1Ball
-from dpcheck.harness import budget, risk, sensitivity
-from dpcheck.harness.data_free import told_apart
+from dpcheck.harness import budget, sensitivity
 from dpcheck.harness.lower_bound import Fact
 from dpcheck.harness.plans import Plan
 from dpcheck.harness.replay import Case
@@ -45,7 +44,7 @@ from dpcheck.symbols import L, T, delta, epsilon, kappa, n
 from dpcheck.verdicts import Verdict, combine, differs
 from dpcheck.workloads import HeavyCoordinates, QuadraticMean, signs_on
 
-from .cases import CORRECTED, DELTA, FREE, READINGS, heavy, huber, limits, linear, problem, pulled
+from .cases import CORRECTED, DELTA, READINGS, heavy, huber, limits, linear, problem, pulled
 
 
 def jacobians() -> tuple[list[float], list[float]]:
@@ -125,22 +124,6 @@ def distant(domain: Domain, inradius: float) -> QuadraticMean:
     far = max(ends, key=lambda end: round(float(np.linalg.norm(end)), 9))
     along, size = np.sign(far), np.where(far, far, 0.01 * far.max())
     return QuadraticMean(size, 0.9 * size * along, domain, 0.5, inradius**2)
-
-
-def largest_excess(work: QuadraticMean) -> float:
-    """What no point of a set of diameter 1 around 0 exceeds."""
-    return (0.5 + float(np.linalg.norm(work.mean))) ** 2 / 2
-
-
-def below(
-    context: Context, algorithm: Algorithm[Any], work: Any, n: int, bound: float, limit: float, trials: int,
-    *, told: Problem, series: str = "",
-) -> Verdict:  # fmt: skip
-    """Mean excess of drawn runs against a bound, which the start has to break."""
-    key = (context.seed, context.name, dict(context.cell))
-    values = risk.excess_risks(algorithm, work, told, n, trials, *key, gradients=FREE)
-    verdict = risk.expectation(values, bound, context.failure_probability, limit=limit, x=n, series=series)
-    return told_apart(verdict, work, bound)
 
 
 def around_theorem_1(steep: float) -> tuple[list[Plan], Callable[[], float]]:

@@ -107,7 +107,8 @@ def halving_radii_in_expectation(proof: Proof) -> None:
     The output of call e is that far from the nearest minimiser of the next by the noise condition and by Jensen's
     inequality for θ >= 2. From e* on, the last call with μ_e <= λ, a call is held against its own start.
     """
-    proof.assumes("tsybakov/thm-2@every-loss", sp.Integer(2), theta)
+    for least in (theta, k):
+        proof.assumes("tsybakov/thm-2@every-loss", sp.Integer(2), least)
     radius, call = sp.symbols("R_{e} a", positive=True)
     proof.uses("tsybakov/thm-1@every-loss", D * CALL.subs(sp.log(n), sp.log(n / m)), {n: n / m})
     proof.argues("log(n/m) <= log n, and moments of n/m records are R̃'s", "", "<=", CALL)

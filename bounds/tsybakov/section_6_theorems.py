@@ -328,7 +328,7 @@ def last_part_alone(proof: Proof) -> None:
     proof.concludes("tsybakov/thm-7@convex", excess, where={**LOGS, sp.log(n / delta): nu})
 
 
-@derivation("tsybakov/thm-7", FREE, expect="undecided")
+@derivation("tsybakov/thm-7", FREE, also=("tsybakov/thm-7@phases",), expect="undecided")
 def iterated_acceleration(proof: Proof) -> None:
     """The recursion of Theorem 3 with the error of Theorem 6, and so with the same gap."""
     proof.gap(
@@ -341,7 +341,8 @@ def iterated_acceleration(proof: Proof) -> None:
     proof.assumes("tsybakov/thm-7", SHUFFLED_RANGE.lts, SHUFFLED_RANGE.gts)
     error = r_k * (1 / sp.sqrt(n) + (sp.sqrt(d * ell) / (epsilon * n)) ** ((k - 1) / k))
     proof.grants("that premise; the calls would settle where λΔ^θ = ΔE", "excess", "<=", settled(error))
-    proof.concludes("tsybakov/thm-7", settled(error), where=LOGS)
+    for label in ("tsybakov/thm-7", "tsybakov/thm-7@phases"):
+        proof.concludes(label, settled(error), where=LOGS)
 
 
 thm_7_corrected = thm_7.as_read(
