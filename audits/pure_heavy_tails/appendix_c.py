@@ -61,6 +61,7 @@ def sharp_envelope(context: Context) -> Verdict:
 @check("pure_heavy_tails/lem-c-1", kind="accuracy", grid={"loss": ("spikes", "radial")})
 def bias_data_set_by_data_set(context: Context, *, loss: str) -> Verdict:
     """The bias at random points is at most D mean(A - C)_+, with equality at the far end for one sign."""
+    # unbound: the bias of one data set, of which the claim bounds the mean
     rng, trials, m, cap, D = context.rng(), context.scale(5000, 100_000), 10, 0.7, 2.0
     work: Any = (
         RareSpikes(D=D, p=0.6, theta=1.0)
@@ -131,6 +132,7 @@ def localisation_sensitivity_of_the_proof(context: Context, *, solver: str) -> V
 @check("pure_heavy_tails/lem-c-2", kind="accuracy")
 def containment_for_every_budget(context: Context) -> Verdict:
     """For epsilon <= zeta d, Pr(Gamma(d) > 16.5 zeta d) <= e^-zeta: by Chernoff, for all zeta and d."""
+    # unbound: the tail of the noise, from which the derivation has the containment
     return _sixteen()
 
 

@@ -219,8 +219,7 @@ def clip_bias_in_the_cap(context: Context) -> Verdict:
     is the mean, (1-1/k)^k/(k-1) times the order, where a data set has many spikes.
     """
     points, worst, trials, G = [], 0.0, 4000, 3.0
-    grid = itertools.product((2.0, 3.0, 4.0), (1.0, 3.0, 10.0, 30.0), (10_000, 10**10))
-    for order, cap, size in grid:
+    for order, cap, size in itertools.product((2.0, 3.0, 4.0), (1.0, 3.0, 10.0, 30.0), (10_000, 10**10)):
         spike = order * cap / (order - 1)
         hits = context.rng("spikes", order, cap, size).binomial(size, spike**-order, trials)
         stat = float(np.quantile(hits / size * (spike - cap) * G, 0.8))
@@ -289,7 +288,8 @@ def mapping_bounds_the_distance(context: Context, *, n: int) -> Verdict:
     G, G_C = (gradient_mapping(w, s, 1 / (1 + lam), work)[..., 0] for s in (slope, clipped))
     bias = _clip_bias(work, sample.values, cap)[:, None]
     left = np.concatenate([np.abs(w[..., 0] - best).ravel(), np.abs(G - G_C).ravel()])
-    right = np.concatenate([(np.abs(G) / lam).ravel(), np.broadcast_to(bias, G.shape).ravel()])
+    shrunk = 1 - stated(context.label, H=1.0, lambda_=lam)
+    right = np.concatenate([(np.abs(G) / (1 + lam) / shrunk).ravel(), np.broadcast_to(bias, G.shape).ravel()])
     return accuracy.never_violated(
         left,
         right + 1e-12,
@@ -314,6 +314,7 @@ def theorem_privacy(context: Context, *, n: int, k: float) -> Verdict:
 @check("pure_heavy_tails/thm-e-1", kind="stability", grid={"d": by_size([1, 2], [1, 2, 3, 5])})
 def score_lipschitz(context: Context, *, d: int) -> Verdict:
     """The mapping is 2(H + lambda)-Lipschitz: clipped quadratics on a ball, random pairs of points, near and far."""
+    # unbound: a step of the proof, where the claim bounds a distance
     rng, lam, cap, n = context.rng("quadratics"), 0.3, 1.0, 6
     domain = SparseDirection(nu=tuple(np.eye(d)[0]), D=2.0)
     gamma, left, right = 1 / (1 + lam), [], []
@@ -483,6 +484,7 @@ in_more_dimensions = unmeasured(
 )
 def explicit_bound_at_both_levels(context: Context, *, logarithm: float, k: float) -> Verdict:
     """10/((k−1)C^{k−1}) + (2 + 4ℓ)C at x = d/(εn) = 1: the new C is better than the printed one, and near the best."""
+    # unbound: the bound of the proof at two clip levels, of which the claim has the order
 
     def bound(C: float) -> float:
         return 10 / ((k - 1) * C ** (k - 1)) + (2 + 4 * logarithm) * C

@@ -179,6 +179,7 @@ def near_frequency(wins: int, trials: int, chance: float, margin: float, share: 
 @check("user_level/alg-2", kind="accuracy", grid={"K": (40, 80, 160)})
 def halts_at_full_score(context: Context, *, K: int) -> Verdict:
     """One step, all K users alike (K and its noise reduced): P(halt) = (4 e^(-K/80) - e^(-K/40))/6."""
+    # unbound: held against thm-c1@halt, the chance that it samples
     trials = context.scale(20_000, 200_000)
     algorithm = MinibatchSGD(steps=1, K=K, tau_=1.0, c_users=0.1)
     halted = _halted(algorithm, np.zeros(K), trials, context)
@@ -328,6 +329,7 @@ def runs_follow_the_law_of_their_threshold(context: Context, *, threshold: str) 
 
     The two laws differ by far more than the margin, so that this tells the readings apart.
     """
+    # unbound: the law of halting, where the claim bounds its privacy
     K, T, trials = 80, 10, context.scale(20_000, 100_000)
     algorithm = MinibatchSGD(steps=T, K=K, tau_=1.0, c_users=0.1, threshold=threshold)  # type: ignore[arg-type]
     halted = _halted(algorithm, np.zeros(K), trials, context)
