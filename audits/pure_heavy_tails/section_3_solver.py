@@ -11,6 +11,7 @@ import numpy as np
 import sympy as sp
 
 from dpcheck.algorithms.pure_heavy_tails import DoubleOutputPert, StructuredDoubleOutputPert
+from dpcheck.algorithms.pure_heavy_tails.erm import steepest_gradient
 from dpcheck.algorithms.pure_heavy_tails.reformulation import JointReformulation, JointSubgradient
 from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient, iteration_bound
 from dpcheck.checks import Context, by_size, check
@@ -292,6 +293,14 @@ def toy_steps(context: Context, m: int) -> Verdict:
             return differs(f"{planned:,} subgradients are planned, {m} in each of {bound:,} steps are allowed")
         verdict = runtime.verdict(np.asarray(halted.steps, dtype=float), bound, what="steps", x=m, series=stage.stage)
         verdicts.append(replace(verdict, axes=("m", "steps")))
+    short = DoubleOutputPert(C=1e-4 * m, lambda_=lam, minimiser=JointSubgradient()).schedule(problem(work, 1.0), m)
+    allowed, own = 0, D
+    for stage in short.phases:
+        L = steepest_gradient(problem(work, 1.0), 2.0, m) + 2 * stage.C + lam * D
+        allowed += m * iteration_bound(math.sqrt(m * D**2 + own**2), L, stage.gap)
+        own = 2 * stage.radius  # of the first stage, for the second
+    if short.gradients != allowed:
+        return differs(f"{short.gradients:,} subgradients are planned where W_0 is short, {allowed:,} are allowed")
     return combine(verdicts[::-1])
 
 
