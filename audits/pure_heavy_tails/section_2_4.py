@@ -296,7 +296,7 @@ def _just_outside(domain: str) -> Array:
     also=("pure_heavy_tails/lem-2-8", "pure_heavy_tails/lem-c-6"),
 )
 def bisection_is_accurate(context: Context, *, domain: str) -> Verdict:
-    """The returned point lies in W_0 and within xi of the projection, up to 1e6 away; just outside of the ball by xi."""
+    """The returned point lies in W_0 and within xi of the projection, up to 1e6 away; just outside of it by xi."""
     error, allowed, outside, _, _ = _projections(context, domain)
     near, close = _just_outside(domain)
     if not np.allclose(near, close, rtol=0.01, atol=0):
