@@ -11,7 +11,6 @@ import numpy as np
 import sympy as sp
 
 from dpcheck.algorithms.pure_heavy_tails import DoubleOutputPert, StructuredDoubleOutputPert
-from dpcheck.algorithms.pure_heavy_tails.erm import steepest_gradient
 from dpcheck.algorithms.pure_heavy_tails.reformulation import JointReformulation, JointSubgradient
 from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient, iteration_bound
 from dpcheck.checks import Context, by_size, check
@@ -293,10 +292,12 @@ def toy_steps(context: Context, m: int) -> Verdict:
             return differs(f"{planned:,} subgradients are planned, {m} in each of {bound:,} steps are allowed")
         verdict = runtime.verdict(np.asarray(halted.steps, dtype=float), bound, what="steps", x=m, series=stage.stage)
         verdicts.append(replace(verdict, axes=("m", "steps")))
-    short = DoubleOutputPert(C=1e-4 * m, lambda_=lam, minimiser=JointSubgradient()).schedule(problem(work, 1.0), m)
+    told, k = problem(work, 1.0), 2.25
+    short = DoubleOutputPert(k=k, C=1e-4 * m, lambda_=lam, minimiser=JointSubgradient()).schedule(told, m)
+    steepest = work.constants.moment(k, 1) * (m / told.failure_probability) ** (1 / k)
     allowed, own = 0, D
     for stage in short.phases:
-        L = steepest_gradient(problem(work, 1.0), 2.0, m) + 2 * stage.C + lam * D
+        L = steepest + 2 * stage.C + lam * D
         allowed += m * iteration_bound(math.sqrt(m * D**2 + own**2), L, stage.gap)
         own = 2 * stage.radius  # of the first stage, for the second
     if short.gradients != allowed:
