@@ -399,21 +399,22 @@ def localised_smooth_privacy(context: Context, *, epsilon: float) -> Verdict:
 
 @check("pure_heavy_tails/fact-e-3", kind="runtime", grid={"d": (1, 2, 4)})
 def net_size(context: Context, *, d: int) -> Verdict:
-    """The nets that are built have at most (3D/eta)^d points, and no less than a 6^-d of them. They have no more points
+    """The nets that are built have at most (3D/eta)^d points, which is within 6^d of what is planned. They have no more
     than planned, and on a line as many as needed: an end, and one for every 2 eta begun.
     """
-    work = RareSpikes(D=2.0) if d == 1 else SparseDirection(nu=tuple(np.eye(d)[0]), D=2.0)
     answers = []
-    for eta in (2.0, 0.5, 0.1, 0.03, 0.01)[: 5 if d < 4 else 2]:
-        built, planned = len(net(work, eta)), exponential.net_size(2.0, eta, d)
-        needed = 1 + math.ceil(Fraction(2) / (2 * Fraction(str(eta))))
+    for D, share in itertools.product((0.25, 4.0), (1.0, 0.25, 0.05, 0.015, 0.005)[: 5 if d < 4 else 2]):
+        work = RareSpikes(D=D) if d == 1 else SparseDirection(nu=tuple(np.eye(d)[0]), D=D)
+        eta = D * share
+        built, planned = len(net(work, eta)), exponential.net_size(D, eta, d)
+        needed = 1 + math.ceil(1 / (2 * Fraction(str(share))))
         if built > planned or (d == 1 and not built == planned == needed):
             return differs(f"{built} points of radius {eta}, {planned} planned, {needed} needed on a line", "exact")
-        bound = stated("pure_heavy_tails/fact-e-3", D=2.0, eta=eta, d=d)
+        bound = stated("pure_heavy_tails/fact-e-3", D=D, eta=eta, d=d)
         if bound > 6**d * planned:
             return differs(f"{bound:.6g} points are allowed at radius {eta}, more than 6^d times {planned}", "exact")
-        answers.append(runtime.verdict(len(net(work, eta)), bound, what="points", x=1 / eta, series=f"d = {d}"))
-    return replace(combine(answers), axes=("1/eta", "points of the net"))
+        answers.append(runtime.verdict(len(net(work, eta)), bound, what="points", x=1 / share, series=f"d = {d}"))
+    return replace(combine(answers), axes=("D/eta", "points of the net"))
 
 
 settings_of_algorithm_5 = settings(
