@@ -369,7 +369,7 @@ def one_threshold_keeps_its_promise(context: Context, *, T: int, epsilon: float)
 @check("user_level/alg-2", kind="accuracy", grid={"reading": ("corrected", "literal")})
 def lines_of_algorithm_2(context: Context, *, reading: str) -> Verdict:
     """Replayed from coins and releases (reduced noise). Corrected: three stages on minibatches of distinct users,
-    linear losses; literal, for quadratics: thresholds drawn inside the loop, users drawn with replacement.
+    linear losses; literal, for quadratics: thresholds drawn inside the loop, as many users as there are with replacement.
     """
     if reading == "corrected":
         work = linear(2, 3)
@@ -378,7 +378,7 @@ def lines_of_algorithm_2(context: Context, *, reading: str) -> Verdict:
     else:
         work, devices = quadratic(2, 3), (*KEPT, EMPTY, MINIBATCHES)
         algorithm = MinibatchSGD(
-            steps=5, K=20, tau_=0.25, weight=0.7, c_score=4.0, c_users=0.02, c_noise=2.0,
+            steps=5, K=60, tau_=0.25, weight=0.7, c_score=12.0, c_users=0.02, c_noise=2.0,
             threshold="inside", sampling="with-replacement",
         )  # fmt: skip
     users = three_kinds(context.rng("users"), 400, 60, 3, middle=0.5)
