@@ -369,7 +369,7 @@ def one_threshold_keeps_its_promise(context: Context, *, T: int, epsilon: float)
 @check("user_level/alg-2", kind="accuracy", grid={"reading": ("corrected", "literal")})
 def lines_of_algorithm_2(context: Context, *, reading: str) -> Verdict:
     """Replayed from coins and releases (reduced noise). Corrected: three stages on minibatches of distinct users,
-    linear losses; literal, for quadratics: thresholds drawn inside the loop, as many users as there are with replacement.
+    linear losses; literal, for quadratics: thresholds drawn inside the loop, all users with replacement.
     """
     if reading == "corrected":
         work = linear(2, 3)
