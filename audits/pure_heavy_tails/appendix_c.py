@@ -61,6 +61,7 @@ def sharp_envelope(context: Context) -> Verdict:
 @check("pure_heavy_tails/lem-c-1", kind="accuracy", grid={"loss": ("spikes", "radial")})
 def bias_data_set_by_data_set(context: Context, *, loss: str) -> Verdict:
     """The bias at random points is at most D mean(A - C)_+, with equality at the far end for one sign."""
+    # unbound: the bias of one data set, of which the claim bounds the mean
     rng, trials, m, cap, D = context.rng(), context.scale(5000, 100_000), 10, 0.7, 2.0
     work: Any = (
         RareSpikes(D=D, p=0.6, theta=1.0)
@@ -131,6 +132,7 @@ def localisation_sensitivity_of_the_proof(context: Context, *, solver: str) -> V
 @check("pure_heavy_tails/lem-c-2", kind="accuracy")
 def containment_for_every_budget(context: Context) -> Verdict:
     """For epsilon <= zeta d, Pr(Gamma(d) > 16.5 zeta d) <= e^-zeta: by Chernoff, for all zeta and d."""
+    # unbound: the tail of the noise, from which the derivation has the containment
     return _sixteen()
 
 
@@ -344,9 +346,10 @@ def first_display(context: Context, *, cap: str) -> Verdict:
     claimed = stated("pure_heavy_tails/prop-c-3", c_1=28.0, C=C, d=1, lambda_=1.0, epsilon=1.0, n=size, G_k=1.0, k=2)
     trials = context.scale(2000, 20_000)
     apart = distances(context, DoubleOutputPert(C=C), work, 1.0, size, trials)
-    typical, bias = float(np.median(apart)), (spike - C) * p
-    if not math.isclose(typical, bias, rel_tol=0.05):
-        return differs(f"half of the answers are within {typical:.6g}, where clipping costs {bias:.6g}", "sampled")
+    typical, bias = float(np.median(apart)), max(spike - C, 0.0) * p
+    if abs(typical - bias) > 0.05 * bias + 100 * C / n:  # of the noise half is below 9 C/n
+        said = f"half of the answers are within {typical:.6g}, where clipping costs {bias:.6g}"
+        return differs(said, "sampled", failure_probability=context.failure_probability)
     within = int((apart <= claimed).sum())
     sampled = accuracy.probability(
         within, trials, 0.8 - math.exp(-3), context.failure_probability, event=f"distance <= {claimed:.4g}"

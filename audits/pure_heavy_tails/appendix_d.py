@@ -16,7 +16,7 @@ from dpcheck.algorithms.pure_heavy_tails.reformulation import (
 )
 from dpcheck.checks import Context, by_size, check, unchecked
 from dpcheck.engine.settings import settings
-from dpcheck.engine.statements import stated
+from dpcheck.engine.statements import explicit_of, stated
 from dpcheck.harness import accuracy, runtime
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import proved
@@ -43,7 +43,7 @@ def norm_by_algebra(context: Context) -> Verdict:
         {},
         {
             "(a + b)^2 - (a^2 + b^2)": (a + b) ** 2 - a**2 - b**2,
-            "L_Z - (a + b)": (A + 2 * C + lam * D) - a - (A + C) + (A + C) * s / (1 + s),
+            "L_Z - (a + b)": explicit_of(context.label) - a - (A + C) + (A + C) * s / (1 + s),
         },
     )
 

@@ -18,7 +18,7 @@ from dpcheck.algorithms.pure_heavy_tails.reformulation import (
 )
 from dpcheck.algorithms.pure_heavy_tails.subgradient import biased_subgradient, constant_step
 from dpcheck.checks import Context, by_size, check
-from dpcheck.engine.statements import stated
+from dpcheck.engine.statements import explicit_of, stated
 from dpcheck.geometry import Ball, Box, Domain, Ellipsoid
 from dpcheck.harness import accuracy, runtime
 from dpcheck.harness.plans import answered, wrongly_answered
@@ -393,6 +393,7 @@ def three_quarters_of_the_lemma(context: Context) -> Verdict:
         {
             "D^2/(2 eta T) + eta L^2/2 = alpha/4": D**2 / (2 * step * T) + step * L**2 / 2 - alpha / 4,
             "D xi/eta = alpha/6": D * xi / eta - alpha / 6,
+            "alpha/4 + alpha/4 + alpha/6 + alpha/12": alpha / 2 + alpha / 6 + alpha / 12 - explicit_of(context.label),
         },
         {"xi^2/(2 eta) <= D xi/(2 eta)": D / 2 - D / (1 + shrink) / 2},
     )

@@ -154,6 +154,7 @@ def outputs_of_algorithm_7(context: Context) -> Verdict:
 @check("pure_heavy_tails/prop-f-5", kind="symbolic")
 def budgets_add_up(context: Context) -> Verdict:
     """epsilon/2 + epsilon/4 + 2 (2 epsilon/4096 + epsilon/64) <= epsilon, with evaluation errors of epsilon/4096."""
+    # unbound: the privacy, where the claim bounds a distance
     total = epsilon / 2 + epsilon / 4 + 2 * (2 * epsilon / 4096 + epsilon / 64)
     Delta_0 = sp.Symbol("Delta_0", positive=True)
     # The claim's bound (epsilon/(8 Delta_0)) alpha at alpha = Delta_0/512.

@@ -143,6 +143,7 @@ def cells_measure_the_plane(context: Context) -> Verdict:
 
     W_0 is cut by the boundary of W. Cells of equal weight would crowd at the centre.
     """
+    # unbound: the law of the sampler, where the claims bound a sensitivity
     work, w_loc, radius = SparseDirection(nu=(1.0, 0.0), D=2.0), np.array([[0.5, 0.3]]), 0.8
     points, log_sizes = cells(work, (w_loc, radius), 20_000)
     shares, grid = np.exp(log_sizes[0]), _on_a_grid(work, w_loc, radius)
@@ -165,6 +166,7 @@ def hit_and_run_reaches_the_gibbs_law(context: Context) -> Verdict:
 
     Nothing is promised of the walk's privacy; this is its utility alone.
     """
+    # unbound: the law of the sampler, where the claims bound a sensitivity
     work, w_loc, radius = SparseDirection(nu=(1.0, 0.0), D=2.0), np.array([[0.5, 0.3]]), 0.8
     trials = context.scale(1500, 15_000)
     plan = Schedule[Any](phases=(), releases=(), gradients=0, floats_per_trial=1, claimed=None)

@@ -19,14 +19,14 @@ from dpcheck.algorithms.pure_heavy_tails.hard_instances import (
     separation,
 )
 from dpcheck.checks import Context, check
-from dpcheck.engine.statements import stated
+from dpcheck.engine.statements import explicit_of, stated
 from dpcheck.harness import accuracy, domain, lower_bound, optimal_tests
 from dpcheck.harness.hard_instances import RationalLaw, exactly
 from dpcheck.harness.lower_bound import Fact
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array
-from dpcheck.symbols import zeta
+from dpcheck.symbols import G_2, zeta
 from dpcheck.verdicts import Point, Verdict, combine, holds, refuted
 from dpcheck.workloads.linear import TwoPoint
 
@@ -253,6 +253,7 @@ def _two_point_facts() -> tuple[list[Fact], list[Point]]:
 @check("pure_heavy_tails/prop-g-2", kind="lower-bound", also=("pure_heavy_tails/prop-g-2@derived",))
 def majority_test_errs(context: Context) -> Verdict:
     """The exact error of the best test between P_+ and P_- is at least zeta; an error below rho G_2 would decide."""
+    # unbound: the error of a test, from which the derivation has the bound
     facts, points = _two_point_facts()
     answer = lower_bound.verdict(facts)
     return with_figure(answer, points, "n", "error of the best test")
@@ -261,7 +262,9 @@ def majority_test_errs(context: Context) -> Verdict:
 @check("pure_heavy_tails/prop-g-2", kind="symbolic")
 def constant_of_the_bias(context: Context) -> Verdict:
     """4 c_0^2 log(1/zeta) <= log(1/(4 zeta (1 - zeta))) for zeta in (1e-6, 1/4]; equality at 1/4."""
-    share = sp.log(sp.Rational(4, 3)) / sp.log(4)
+    explicit = explicit_of("pure_heavy_tails/prop-g-2@derived")
+    (length,) = explicit.atoms(sp.Min)
+    share = 4 * explicit / (G_2**2 * length)
     gap = -share * sp.log(zeta) + sp.log(4) + sp.log(zeta) + sp.log(1 - zeta)
     low = domain.never_positive(gap, {"zeta": ("1/1000000", "1/5")}, statement="the gap on (1e-6, 1/5]")
     rising = domain.never_positive(-sp.diff(gap, zeta), {"zeta": ("1/5", "1/4")}, statement="it rises on [1/5, 1/4]")

@@ -21,7 +21,7 @@ from dpcheck.algorithms.pure_heavy_tails.hard_instances import (
     spike_probability,
 )
 from dpcheck.checks import Context, by_size, check
-from dpcheck.engine.statements import order_of, stated
+from dpcheck.engine.statements import explicit_of, order_of, stated
 from dpcheck.harness import lower_bound, optimal_tests
 from dpcheck.harness.hard_instances import RationalLaw, as_mpf, closest_pair, exactly
 from dpcheck.harness.lower_bound import Fact
@@ -156,6 +156,7 @@ def algorithms_decode(context: Context, *, d: int, solver: str) -> Verdict:
 @check("pure_heavy_tails/prop-g-4", kind="symbolic")
 def spikes_cost_too_much(context: Context) -> Verdict:
     """With np epsilon = log((V-1)/(4e zeta)) and one more record, q >= 4 zeta e^(1-epsilon) and q/(2(1+q)) >= zeta."""
+    # unbound: the error of a decoder, from which the derivation has the bound
     V, extra = sp.Symbol("V", positive=True), sp.Symbol("s", nonnegative=True)
     q = (V - 1) * sp.exp(-sp.log((V - 1) / (4 * sp.E * zeta)) - BY_NAME["epsilon"])
     # q = 4 zeta (1 + s) with zeta = 1/4 - r: q/(2(1+q)) - zeta = zeta (1 - 4 zeta + 2 s - ... )/(...) >= 0.
@@ -200,6 +201,7 @@ def _packing_facts(context: Context) -> list[Fact]:
 @check("pure_heavy_tails/prop-g-4", kind="lower-bound")
 def forced_decoding_error(context: Context) -> Verdict:
     """Every epsilon-DP decoder errs with probability zeta; the logarithm is 0.0291 (d + log(1/zeta)) at least."""
+    # unbound: the error of a decoder, from which the derivation has the bound
     return lower_bound.verdict(_packing_facts(context))
 
 
@@ -220,8 +222,10 @@ def logarithm_of_two_points(context: Context) -> Verdict:
 @check("pure_heavy_tails/prop-g-4@derived", kind="symbolic")
 def quarter_of_the_separation(context: Context) -> Verdict:
     """Separation |mean|/2 leaves r = |mean|/4, whose square is G_k^2 p^(2-2/k)/16."""
+    explicit = explicit_of(context.label)
+    (chance,) = explicit.atoms(sp.Min)
     radius = G_k * p ** (1 - 1 / k) / 4
-    return proved({"r^2": radius**2 / (G_k**2 * p ** (2 - 2 / k) / 16) - 1})
+    return proved({"r^2": radius**2 / explicit.subs(chance, p) - 1})
 
 
 @check("pure_heavy_tails/prop-g-4@derived", kind="transcription")

@@ -9,7 +9,7 @@ import numpy as np
 import sympy as sp
 
 from dpcheck.checks import Context, check
-from dpcheck.engine.statements import stated
+from dpcheck.engine.statements import explicit_of, stated
 from dpcheck.harness import accuracy
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Objective, Sample
@@ -31,11 +31,13 @@ def pointwise_excess() -> Verdict:
     at, ratio = k * C / (k - 1), (a - C) / a**k
     sharp = (k - 1) ** (k - 1) / (k**k * C ** (k - 1))
     slope = sp.diff(ratio, a) * a ** (k + 1)
+    one = {BY_NAME[name]: 1 for name in ("D", "G_k")}
+    printed = explicit_of("pure_heavy_tails/lem-2-3").subs(one).subs(BY_NAME["k"], k)
     return proved(
         {
             "the ratio is stationary at a = k C/(k-1) alone": slope - (k - 1) * (at - a),
             "its value there": ratio.subs(a, at) - sharp,
-            "that is (1 - 1/k)^k of the printed constant": sharp * (k - 1) * C ** (k - 1) - (1 - 1 / k) ** k,
+            "that is (1 - 1/k)^k of the printed constant": sharp / printed - (1 - 1 / k) ** k,
         },
         {"(1 - 1/k)^k is below 1: its base is": 1 - s / (1 + s)},
     )

@@ -80,6 +80,7 @@ def joint_dominates(context: Context, loss: str) -> Verdict:
 )
 def joint_objective_is_convex(context: Context, *, loss: str) -> Verdict:
     """The joint objective is convex and nowhere below the extension's, over W and over W_0."""
+    # unbound: convexity and order of two objectives; their gap is that of minimisers_transfer
     return joint_dominates(context, loss)
 
 
@@ -166,16 +167,16 @@ def transfer_by_algebra(context: Context) -> Verdict:
     )
 
 
-def _transferred(context: Context, loss: str, gap: float) -> Verdict:
+def _transferred(context: Context, loss: str, gap: float, allowed: float) -> Verdict:
     sides = []
     for within in (False, True):
         task = _task(context, loss, context.scale(3, 10), 2, within=within, gap=gap)
         joint = JointReformulation(task)
         halted = adaptive_inexact_subgradient(joint.subgradient, joint.project, joint.start(), gap, joint.diameter())
         best = value(task, certified(task).point)
-        sides.append((value(task, joint.split(halted.point)[0]) - best, np.full(len(best), gap)))
+        sides.append((value(task, joint.split(halted.point)[0]) - best, np.full(len(best), allowed)))
         # The joint minimum is the extension's: no point is lower, and the halted one is within alpha.
-        sides.append((joint.value(halted.point) - best, np.full(len(best), gap)))
+        sides.append((joint.value(halted.point) - best, np.full(len(best), allowed)))
         sides.append((best - joint.value(halted.point), np.full(len(best), 1e-9)))
     left, right = (np.concatenate([side[i] for side in sides]) for i in (0, 1))
     return accuracy.never_violated(
@@ -192,7 +193,7 @@ def _transferred(context: Context, loss: str, gap: float) -> Verdict:
 )
 def minimisers_transfer(context: Context, *, loss: str, alpha: float) -> Verdict:
     """Algorithm 3 on the joint objective gives an alpha-minimiser of the extension, whose minimum is the same."""
-    return _transferred(context, loss, alpha)
+    return _transferred(context, loss, alpha, stated(context.label, alpha=alpha))
 
 
 # Inexact projection -------------------------------------------------------------------------------------------------
@@ -295,9 +296,7 @@ def _just_outside(domain: str) -> Array:
     also=("pure_heavy_tails/lem-2-8", "pure_heavy_tails/lem-c-6"),
 )
 def bisection_is_accurate(context: Context, *, domain: str) -> Verdict:
-    """The returned point lies in W_0 and within xi of the projection, points up to 1e6 away, xi down to 1e-12; a point
-    just outside of the ball is so far off.
-    """
+    """The returned point lies in W_0 and within xi of the projection, up to 1e6 away; just outside of it by xi."""
     error, allowed, outside, _, _ = _projections(context, domain)
     near, close = _just_outside(domain)
     if not np.allclose(near, close, rtol=0.01, atol=0):
@@ -476,6 +475,7 @@ def gap_within(context: Context, function: str, alpha: float, label: str, allowe
 )
 def gap_of_the_average(context: Context, *, function: str, alpha: float) -> Verdict:
     """With projections wrong by all of xi the returned average is an alpha-minimiser."""
+    # unbound: the gap, where the claims bound the steps
     return gap_within(context, function, alpha, "alpha", alpha)
 
 

@@ -292,6 +292,16 @@ def toy_steps(context: Context, m: int) -> Verdict:
             return differs(f"{planned:,} subgradients are planned, {m} in each of {bound:,} steps are allowed")
         verdict = runtime.verdict(np.asarray(halted.steps, dtype=float), bound, what="steps", x=m, series=stage.stage)
         verdicts.append(replace(verdict, axes=("m", "steps")))
+    told, k = problem(work, 1.0), 2.25
+    short = DoubleOutputPert(k=k, C=1e-4 * m, lambda_=lam, minimiser=JointSubgradient()).schedule(told, m)
+    steepest = work.constants.moment(k, 1) * (m / told.failure_probability) ** (1 / k)
+    allowed, own = 0, D
+    for stage in short.phases:
+        L = steepest + 2 * stage.C + lam * D
+        allowed += m * iteration_bound(math.sqrt(m * D**2 + own**2), L, stage.gap)
+        own = 2 * stage.radius  # of the first stage, for the second
+    if short.gradients != allowed:
+        return differs(f"{short.gradients:,} subgradients are planned where W_0 is short, {allowed:,} are allowed")
     return combine(verdicts[::-1])
 
 

@@ -404,9 +404,8 @@ def threshold_test_over_all_patterns(context: Context, *, level: float, epsilon:
 
 @check("user_level/alg-4", kind="accuracy", grid={"above": ("all", "none", "the last")})
 def answers_of_the_threshold_test(context: Context, *, above: str) -> Verdict:
-    """Runs of Algorithm 4, queries alpha above or below the level: with probability 1 - gamma it says 0 of all that
-    stand before the first above, 1 of that one, and nothing of the others.
-    """
+    """Queries alpha above or below the level: with probability 1 - gamma 0 before the first above, 1 of it, no more."""
+    # unbound: held against lem-a9, which says how accurate the answers are
     T, gamma, epsilon, trials = 5, 0.1, 1.0, context.scale(4000, 40_000)
     alpha = stated("user_level/lem-a9", T=T, gamma=gamma, epsilon=epsilon)
     n = math.ceil(2 * alpha)

@@ -53,6 +53,7 @@ def bounded_vectors_are_norm_subgaussian(context: Context, *, b: float) -> Verdi
 @check("user_level/def-a10@derived", kind="accuracy")
 def bounded_scalars_are_subgaussian(context: Context) -> Verdict:
     """cosh(v) <= exp(v^2/2) term by term: v^(2k)/(2k)! against (v^2/2)^k/k!, for the fair sign, the worst of all."""
+    # unbound: the moments, coefficient by coefficient, where the claim is the scale of a tail
     k = np.arange(1, 200)
     left = -scipy.special.gammaln(2 * k + 1.0)
     right = -k * math.log(2) - scipy.special.gammaln(k + 1.0)

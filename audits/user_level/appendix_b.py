@@ -176,6 +176,7 @@ def printed_hypothesis_leaves_an_empty_phase(context: Context, *, point: str) ->
 @check("user_level/thm-b1@enough-users", kind="symbolic")
 def last_phase_under_the_repaired_hypothesis(context: Context) -> Verdict:
     """n_l over (1 - 2^-q) n^(1-q) is (n/2^l)^q >= 1, as n/2^l lies in [1, 2)."""
+    # unbound: the last phase over what the bound has of n and q; the groups are the same in both
     x, power = sp.symbols("x q", positive=True)
     return domain.never_positive(-power * sp.log(x), {"x": (1, 2), "q": (0, 1)}, statement="(n/2^l)^(-q) <= 1, in logs")
 

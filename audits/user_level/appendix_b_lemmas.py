@@ -39,6 +39,7 @@ def printed_noise_covers_the_derived_sensitivity(context: Context) -> Verdict:
 @check("user_level/lem-b2", kind="accuracy")
 def share_of_the_core(context: Context) -> Verdict:
     """Every cloud of 12 points on the lattice {0, 1, 2, 3, 4} tau with s >= 2C/3 keeps at least 2C/3 for certain."""
+    # unbound: points that are kept, a step of the proof
     count, spots = 12, np.arange(5.0)
     sizes = np.array([c for c in itertools.product(range(count + 1), repeat=5) if sum(c) == count])
     near = np.abs(spots[:, None] - spots[None]) <= 1

@@ -22,7 +22,7 @@ from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.scaling import Family, Instance, Wide, admitted, geometric, powers, scaling
 from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.harness.symbolic import agree, at_most, proved, where_proved
-from dpcheck.symbols import d, epsilon, m, n
+from dpcheck.symbols import L, d, epsilon, m, n
 from dpcheck.verdicts import Verdict, combine, differs, holds
 from dpcheck.workloads import SignHuber
 
@@ -78,6 +78,7 @@ def shifts_follow_their_law(context: Context, *, d: int) -> Verdict:
 @check("user_level/proc-randomized-smoothing", kind="risk", grid={"x": (-0.2, 0.1)})
 def shifted_slopes_are_unbiased(context: Context, *, x: float) -> Verdict:
     """f = |x|, d = 1, r = 0.5: the slope at x + y is +1 with probability (x + r)/(2r), whose mean is f_r'(x) = x/r."""
+    # unbound: the mean of a slope, where the claim is that of a length
     work, size, r = SignHuber(kappa=0.0), context.scale(20_000, 200_000), 0.5
     slopes = smoothed_gradients(work, np.array([1.0 + x]), np.array([1.0]), uniform_ball(context.rng(), (size, 1), r))
     wins, chance, share = int((slopes > 0).sum()), (x + r) / (2 * r), context.failure_probability / 2
@@ -115,8 +116,9 @@ def smoothness_on_the_line_is_exact(context: Context) -> Verdict:
     x, r = sp.symbols("x r", positive=True)
     y = sp.Symbol("y", real=True)
     smoothed = (x**2 + r**2) / (2 * r)
+    on_the_line = explicit_of(context.label).subs({L: 1, d: 1})
     mean_sign = sp.integrate(1, (y, -x, r)) / (2 * r) - sp.integrate(1, (y, -r, -x)) / (2 * r)
-    return proved({"curvature": sp.diff(smoothed, x, 2) - 1 / r, "gradient": sp.diff(smoothed, x) - mean_sign})
+    return proved({"curvature": sp.diff(smoothed, x, 2) - on_the_line, "gradient": sp.diff(smoothed, x) - mean_sign})
 
 
 @check("user_level/lem-d1@literal", kind="accuracy", expect="refuted")
@@ -137,9 +139,10 @@ def smoothing_on_the_line(context: Context) -> Verdict:
     x, rest = sp.Symbol("x", nonnegative=True), sp.Symbol("rest", positive=True)  # r = x + rest
     r = x + rest
     smoothed = (x**2 + r**2) / (2 * r)
+    most = explicit_of(context.label).subs({L: 1, d: 1, sp.Symbol("r", positive=True): r})
     return proved(
         {"f_r - f": sp.simplify(smoothed - x - rest**2 / (2 * r))},
-        {"f_r - f >= 0": rest**2 / (2 * r), "r/2 - (f_r - f)": sp.factor(r / 2 - rest**2 / (2 * r))},
+        {"f_r - f >= 0": rest**2 / (2 * r), "r/2 - (f_r - f)": sp.factor(most - rest**2 / (2 * r))},
     )
 
 
@@ -153,6 +156,7 @@ def mean_length_of_the_shift(context: Context, *, d: int) -> Verdict:
 @check("user_level/lem-d2", kind="risk", expect="undecided")
 def risk_of_larger_minibatches(context: Context) -> Verdict:
     """T_i K_i >= n_i with full batches (reduced noise)."""
+    # unbound: held against thm-c3@summed, which has the constants
     return risk_verdict(context, REDUCED_FULL_3, huber(3, 8), 100, context.scale(100, 300), "full")
 
 
@@ -162,6 +166,7 @@ LOG = sp.Symbol("ell", positive=True)
 @check("user_level/lem-d2", kind="symbolic")
 def hypotheses_of_lemma_d2_give_the_counts(context: Context) -> Verdict:
     """K = n eps/sqrt T + log/eps makes T K >= n exactly when eps sqrt T + T log/(eps n) >= 1: its own hypothesis."""
+    # unbound: a hypothesis of the lemma against its counts, where the claim bounds a risk
     T = sp.Symbol("T", positive=True)
     users = n * epsilon / sp.sqrt(T) + LOG / epsilon
     return proved({"T K/n": sp.simplify(T * users / n - epsilon * sp.sqrt(T) - T * LOG / (epsilon * n))})

@@ -170,6 +170,7 @@ def total_variation(samples: int) -> float:
 @check("user_level/fact-lower-bound", kind="lower-bound", grid={"d": (1, 20)})
 def statistical_half_by_its_bayes_risk(context: Context, *, d: int) -> Verdict:
     """nm = 100: construction exactly; the sign rule (Bayes) and SGD averaged over fair v against the Bayes risk."""
+    # unbound: held against the exact Bayes risk, of which the claim has the order
     samples = 100
     bayes = (1 - total_variation(samples)) / (2 * math.sqrt(samples))
     work = hard(np.ones(d), samples)
@@ -228,6 +229,7 @@ def hard_cube(d: int, n: int, m: int) -> Users:
 @check("user_level/fact-lower-bound@derived", kind="lower-bound", grid={"which": tuple(CONTENDERS)})
 def no_algorithm_beats_the_bayes_risk(context: Context, *, which: str) -> Verdict:
     """Mean excess risk over sign patterns against the exact Bayes risk; data and noise are fresh in every trial."""
+    # unbound: held against the exact Bayes risk, of which the claim is the limit
     algorithm = CONTENDERS[which]
     d, n, m, trials = 3, 128, 4, context.scale(300, 2000)
     work = hard_cube(d, n, m)

@@ -50,6 +50,7 @@ def one_gradient_a_sample(context: Context, *, T: int) -> Verdict:
 @check("user_level/proc-sgd", kind="stability", grid={"loss": ("linear", "quadratic", "huber")})
 def a_replaced_sample_moves_the_average(context: Context, *, loss: str) -> Verdict:
     """One of T samples replaced: steps of at most 2/beta do not expand, the mean moves by 2 L eta (T-1)/T at most."""
+    # unbound: how far the average moves, where the claim counts gradients
     d, T, eta = 2, 8, 0.2
     work = WORKLOADS[loss](d, 1)
     L = work.constants.lipschitz(2.0)
@@ -81,6 +82,7 @@ def opposite_samples_part_two_averages(context: Context, *, T: int) -> Verdict:
 @check("user_level/proc-sgd", kind="risk", grid={"eta": (0.02, 0.1)})
 def risk_of_the_average(context: Context, *, eta: float) -> Verdict:
     """The average of x_0, ..., x_{T-1} keeps the regret bound on the absolute loss, which is not smooth."""
+    # unbound: held against lem-b3@derived, where the claim counts gradients
     return regret(context, "absolute", eta, "user_level/lem-b3@derived")
 
 
@@ -110,6 +112,7 @@ def score_moves_by_less_than_two(context: Context, *, C: int) -> Verdict:
 @check("user_level/proc-concentration-score", kind="accuracy")
 def score_lies_between_one_and_all(context: Context) -> Verdict:
     """1 <= s <= C, and s is what a double loop over pairs counts, on all placements of five points on four sites."""
+    # unbound: the value of the score, where the claim bounds its sensitivity
     points = _clouds(5)
     looped = sum((np.abs(points[:, i] - points[:, j]) <= 1.0)[:, 0] for i in range(5) for j in range(5)) / 5
     values = concentration_score(points, 1.0)

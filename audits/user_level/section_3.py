@@ -111,6 +111,7 @@ def counted_gradients_of_algorithm_3(context: Context, *, H: float, n: int) -> V
 @check("user_level/alg-3", kind="risk")
 def risk_on_signs(context: Context) -> Verdict:
     """Linear losses of so large a mean that no output keeps the bound without data (reduced noise)."""
+    # unbound: held against thm-c3@summed, where the claim counts gradients
     return risk_verdict(context, REDUCED_FULL_3, linear(4, 8, -0.9), 1600, context.scale(100, 300), "signs")
 
 
@@ -349,6 +350,7 @@ def lines_of_sampled_phases(context: Context) -> Verdict:
 @check("user_level/thm-3-2", kind="risk", expect="undecided")
 def risk_of_the_informal_theorem(context: Context) -> Verdict:
     """Strongly convex quadratics (reduced noise)."""
+    # unbound: held against thm-c3@summed, which has the constants
     return risk_verdict(context, REDUCED_FULL_3, quadratic(4, 16), 100, context.scale(100, 300), "quadratic")
 
 

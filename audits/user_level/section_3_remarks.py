@@ -98,7 +98,9 @@ def best_exponent_of_the_phase_sizes(context: Context) -> Verdict:
     x, u = sp.symbols("x u", positive=True)
     slope = sp.diff(sp.log(1 - u) + x * sp.log(u), u).subs(u, x / (x + 1))
     euler = domain.never_positive(x * sp.log(1 + 1 / x) - 1, {"x": (1, 1000)}, statement="(1 + 1/x)^x <= e")
-    return combine([proved({"stationary": sp.simplify(slope)}), euler])
+    least = explicit_of(context.label).subs(sp.log(n), x * sp.log(2)) / n
+    share = 1 / (sp.E * (x + 1))  # (1 - u) u^x at 1 - u = 1/(x + 1), where u^x >= 1/e
+    return combine([proved({"stationary": sp.simplify(slope), "the share there": least / share - 1}), euler])
 
 
 CONVEX = Family.of(mirrored=True, steeper=Axis((1.0, 4.0), closed=(True, False)))
@@ -192,6 +194,7 @@ def counted_gradients_of_the_restarts(context: Context) -> Verdict:
 @check("user_level/proc-strongly-convex-meta@derived", kind="accuracy")
 def distances_follow_the_recursion(context: Context) -> Verdict:
     """The plan's distance guesses obey D_i^2 = (2L/mu) rho_i D_{i-1} until they stop shrinking."""
+    # unbound: how the distances shrink, where the claim is the excess at which they stop
     told, algorithm = plain(10, 50), StronglyConvex()
     values, wanted = [], []
     for before, after in itertools.pairwise(algorithm.schedule(told, 20_000_000).phases):

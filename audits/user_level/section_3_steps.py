@@ -179,6 +179,7 @@ def near_frequency(wins: int, trials: int, chance: float, margin: float, share: 
 @check("user_level/alg-2", kind="accuracy", grid={"K": (40, 80, 160)})
 def halts_at_full_score(context: Context, *, K: int) -> Verdict:
     """One step, all K users alike (K and its noise reduced): P(halt) = (4 e^(-K/80) - e^(-K/40))/6."""
+    # unbound: held against thm-c1@halt, the chance that it samples
     trials = context.scale(20_000, 200_000)
     algorithm = MinibatchSGD(steps=1, K=K, tau_=1.0, c_users=0.1)
     halted = _halted(algorithm, np.zeros(K), trials, context)
@@ -328,6 +329,7 @@ def runs_follow_the_law_of_their_threshold(context: Context, *, threshold: str) 
 
     The two laws differ by far more than the margin, so that this tells the readings apart.
     """
+    # unbound: the law of halting, where the claim bounds its privacy
     K, T, trials = 80, 10, context.scale(20_000, 100_000)
     algorithm = MinibatchSGD(steps=T, K=K, tau_=1.0, c_users=0.1, threshold=threshold)  # type: ignore[arg-type]
     halted = _halted(algorithm, np.zeros(K), trials, context)
@@ -367,7 +369,7 @@ def one_threshold_keeps_its_promise(context: Context, *, T: int, epsilon: float)
 @check("user_level/alg-2", kind="accuracy", grid={"reading": ("corrected", "literal")})
 def lines_of_algorithm_2(context: Context, *, reading: str) -> Verdict:
     """Replayed from coins and releases (reduced noise). Corrected: three stages on minibatches of distinct users,
-    linear losses; literal, for quadratics: thresholds drawn inside the loop, users drawn with replacement.
+    linear losses; literal, for quadratics: thresholds drawn inside the loop, all users with replacement.
     """
     if reading == "corrected":
         work = linear(2, 3)
@@ -376,7 +378,7 @@ def lines_of_algorithm_2(context: Context, *, reading: str) -> Verdict:
     else:
         work, devices = quadratic(2, 3), (*KEPT, EMPTY, MINIBATCHES)
         algorithm = MinibatchSGD(
-            steps=5, K=20, tau_=0.25, weight=0.7, c_score=4.0, c_users=0.02, c_noise=2.0,
+            steps=5, K=60, tau_=0.25, weight=0.7, c_score=12.0, c_users=0.02, c_noise=2.0,
             threshold="inside", sampling="with-replacement",
         )  # fmt: skip
     users = three_kinds(context.rng("users"), 400, 60, 3, middle=0.5)

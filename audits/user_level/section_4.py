@@ -104,6 +104,7 @@ def theorem_4_1_is_certified(context: Context) -> Verdict:
 @check("user_level/thm-4-1@risk", kind="risk", expect="undecided")
 def risk_without_smoothness(context: Context) -> Verdict:
     """The same in five dimensions with a wider smoothing (reduced noise)."""
+    # unbound: held against thm-d3@summed, which has the constants
     return risk_verdict(context, replace(REDUCED_FULL_4, r=0.2), huber(5, 4, 0.0), 100, context.scale(80, 200), "d = 5")
 
 
@@ -159,13 +160,14 @@ def counted_gradients_of_the_smoothed_algorithm(context: Context) -> Verdict:
 @check("user_level/proc-smoothed-alg-3", kind="risk")
 def bias_of_the_smoothing(context: Context) -> Verdict:
     """F_r - F of the absolute loss on the whole interval by quadrature: between 0 and L r/2, largest at the kinks."""
+    # unbound: held against lem-d1@corrected, the bias alone
     r, x = 0.3, np.linspace(-1.0, 1.0, 2001)
     work = huber(1, 1, 0.0).each
     y, weights = np.polynomial.legendre.leggauss(400)
     smoothed = (weights[:, None] / 2 * work.excess_risk((x + r * y[:, None])[..., None])).sum(axis=0)
-    gap = smoothed - work.excess_risk(x[:, None])
+    gap, most = smoothed - work.excess_risk(x[:, None]), stated("user_level/lem-d1@corrected", L=1.0, d=1, r=r)
     # Across a kink the quadrature is off by about the square of a node's spacing, 1e-5.
     return accuracy.never_violated(
-        np.concatenate([gap, -gap]), np.concatenate([np.full(len(x), r / 2), np.full(len(x), 1e-5)]),
+        np.concatenate([gap, -gap]), np.concatenate([np.full(len(x), most), np.full(len(x), 1e-5)]),
         statement="0 <= F_r - F <= L r/2", covers="a fine grid; F_r - F is Lipschitz in x", evidence="exact",
     )  # fmt: skip

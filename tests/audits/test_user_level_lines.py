@@ -75,7 +75,7 @@ def test_a_wider_radius_breaks_the_share_of_kept_gradients(monkeypatch: pytest.M
 def test_less_noise_breaks_the_threshold_test(monkeypatch: pytest.MonkeyPatch) -> None:
     names = names_of("alg-2@corrected", "one_threshold_keeps_its_promise")
     monkeypatch.setitem(names, "AboveThreshold", lambda a, b: AboveThreshold(a / 8, b / 8))
-    assert run("alg-2@corrected", "one_threshold_keeps_its_promise", T=10).outcome is Outcome.REFUTED
+    assert run("alg-2@corrected", "one_threshold_keeps_its_promise", T=10, epsilon=1.0).outcome is Outcome.REFUTED
 
 
 def test_less_noise_breaks_amplification(monkeypatch: pytest.MonkeyPatch) -> None:

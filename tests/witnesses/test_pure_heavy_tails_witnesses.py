@@ -27,7 +27,8 @@ STEP: dict[str, Any] = {
     "n": 100, "places": 2001, "high": 10**6, "epsilon": 1, "lambda_": "1/10", "smoothness": "bound",
 }  # fmt: skip
 QUANTIFIERS: dict[str, Any] = {
-    "atoms": [0, 3], "weights": ["2/3", "1/3"], "k": 2, "n": 100, "D": 2, "epsilon": 1, "delta": "1/10", "constant": "1/10000",
+    "atoms": [0, 3], "weights": ["2/3", "1/3"], "k": 2, "n": 100, "D": 2, "epsilon": 1, "delta": "1/10",
+    "constant": "1/10000",
 }  # fmt: skip
 
 # verifier, label without its paper, parameters, claimed, found, parameters that do no harm
