@@ -64,8 +64,8 @@ def choose_rule(cells: Partition, samples: int, delta: float, failure_probabilit
     if not small or not rule.level.any():
         return rule
     weighted = _weighted_rules(cells, samples, delta, failure_probability, rule.predicted)
-    # Where delta > 0 ratios may grow without end, as the smooth model says; at 0, and of integers, they level off.
-    bounded = delta == 0 or (cells.few and cells.ordered)
+    # Ratios may level off where the smooth model goes on: of learned log-ratios, and at delta > 0, they seldom do.
+    bounded = (delta == 0 and not cells.log_odds) or (cells.few and cells.ordered)
     z = _margin(cells, samples, failure_probability, CAUTION_WEIGHTED if bounded else 0.0)
     bounds = [_weighted_bound(r.level, cells, samples, delta, z) for r in (rule, *weighted)]
     best = int(np.argmax(bounds))
