@@ -180,7 +180,7 @@ def _law_of(values: Array) -> Features:
         place -= left
         place *= rises[left]
         place += heights[left]
-        return place
+        return np.asarray(place)
 
     return log_density
 
