@@ -43,6 +43,7 @@ class Partition:
         known: the score claims to be the log-ratio; believed unless the counts object.
         ordered: neighbouring cells are alike; else each one is learned by itself.
         few: scores take few values that can be trusted.
+        log_odds: the score was learned to be a log-ratio, so that a smooth model of it is near a line.
     """
 
     edges: Array
@@ -54,6 +55,7 @@ class Partition:
     known: bool = False
     ordered: bool = True
     few: bool = False
+    log_odds: bool = False
 
     def index(self, scores: Array) -> NDArray[np.intp]:
         cell = np.searchsorted(self.edges, scores, side="right")
@@ -146,7 +148,7 @@ def learn_partition(
         atom[:] = False
     few = trusted and int((np.diff(pooled) > 0).sum()) < len(pooled) // 4
     uniform = np.full(len(edges) + 2, 1 / (len(edges) + 2))
-    blank = Partition(edges, centres, atom, uniform, uniform, 0, known_ratio, ordered, few)
+    blank = Partition(edges, centres, atom, uniform, uniform, 0, known_ratio, ordered, few, learned_score)
     return blank.taught(np.stack([blank.count(data), blank.count(neighbour)], axis=1))
 
 

@@ -173,9 +173,14 @@ def _law_of(values: Array) -> Features:
 
     def log_density(at: Array) -> Array:
         # What `np.interp` looks for stands at equal steps here.
-        place = np.clip((at - grid[0]) / step, 0, len(grid) - 1)
+        place = at - grid[0]
+        place /= step
+        np.clip(place, 0, len(grid) - 1, out=place)
         left = place.astype(np.intp)
-        return np.asarray(heights[left] + (place - left) * rises[left])
+        place -= left
+        place *= rises[left]
+        place += heights[left]
+        return np.asarray(place)
 
     return log_density
 
@@ -282,7 +287,15 @@ def _standard(rows: Array) -> Features:
     size = np.where(size > 0, size, 1.0)
     middle, spread = (values / size).mean(axis=0), (values / size).std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
-    return lambda matrix: np.clip((features(matrix) / size - middle) / spread, -FAR, FAR)
+
+    def standard(matrix: Array) -> Array:
+        values = features(matrix)
+        values /= size
+        values -= middle
+        values /= spread
+        return np.clip(values, -FAR, FAR, out=values)
+
+    return standard
 
 
 def _columns(rows: Array, rng: np.random.Generator, *, turned: bool) -> Features:

@@ -161,8 +161,11 @@ class Encoder:
             self._layouts[place] = 1
         elif place not in self._layouts:
             self._widths.setdefault(place, rows.shape[1])
-        masked = np.ma.getmaskarray(rows)
         values = self._floats(np.ma.getdata(rows), place)
+        if np.ma.getmask(rows) is np.ma.nomask:
+            self._check(values)
+            return np.array(values)  # the mechanism may write into its own again
+        masked = np.ma.getmaskarray(rows)
         masked = np.tile(masked, values.shape[1] // masked.shape[1])
         matrix = np.where(masked, 0.0, values)
         self._check(matrix)

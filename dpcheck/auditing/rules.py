@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from dpcheck.auditing.cells import CAUTION_FEW, SURE, Partition
+from dpcheck.auditing.cells import SURE, Partition
 from dpcheck.privacy import Guarantee
 from dpcheck.statistics.evalues import nearest_null
 
@@ -56,7 +56,7 @@ class Rule:
 def choose_rule(cells: Partition, samples: int, delta: float, failure_probability: float) -> Rule:
     """The rule with the best predicted lower bound on epsilon at `delta` from `samples` coin-flipped trials."""
     order, right, wrong, shape = _candidates(cells)
-    z = scipy.special.ndtri(1 - failure_probability) + cells.caution * math.sqrt(samples / (2 * max(1, cells.learned)))
+    z = _margin(cells, samples, failure_probability, cells.caution)
     bound = _predicted_bound(right * samples, wrong * samples, samples * delta * _leaks(shape), z)
     place = int(np.argmax(bound))
     small = 20 * delta < float(right.flat[place])
@@ -64,14 +64,24 @@ def choose_rule(cells: Partition, samples: int, delta: float, failure_probabilit
     if not small or not rule.level.any():
         return rule
     weighted = _weighted_rules(cells, samples, delta, failure_probability, rule.predicted)
-    z = scipy.special.ndtri(1 - failure_probability)
-    if cells.few and cells.ordered:
-        # Integers: weights would follow the smooth model to values that were hardly ever seen.
-        z += CAUTION_FEW * math.sqrt(samples / (2 * max(1, cells.learned)))
-    bounds = [_weighted_bound(r.level, cells, samples, delta, float(z)) for r in (rule, *weighted)]
+    # Ratios may level off where the smooth model goes on: of learned log-ratios, and at delta > 0, they seldom do.
+    bounded = (delta == 0 and not cells.log_odds) or (cells.few and cells.ordered)
+    z = _margin(cells, samples, failure_probability, CAUTION_WEIGHTED if bounded else 0.0)
+    bounds = [_weighted_bound(r.level, cells, samples, delta, z) for r in (rule, *weighted)]
     best = int(np.argmax(bounds))
     chosen = (rule, *weighted)[best]
     return replace(chosen, leak_worth=_leak_worth(chosen.level, cells, bounds[best]))
+
+
+CAUTION_WEIGHTED = 1.0
+"""Standard errors of the teaching part that weighted guesses are marked down by: else those win whose chance it made
+too high, say on one side of two that are alike, or at values that it hardly ever saw."""
+
+
+def _margin(cells: Partition, samples: int, failure_probability: float, caution: float) -> float:
+    """Standard errors of the tested part that a candidate is marked down by, for the level and for what taught it."""
+    level = float(scipy.special.ndtri(1 - failure_probability))
+    return level + caution * math.sqrt(samples / (2 * max(1, cells.learned)))
 
 
 WEIGHED, WEIGHED_KNOWN = (1.5, 5.0), (1.0, 1.5)

@@ -285,8 +285,9 @@ def prepared(rows: Array, *, gaps: bool) -> Callable[[Array], Array]:
     varies, tame = low < high, _tame(rows)
 
     def features(matrix: Array) -> Array:
-        values = (matrix[:, varies] if gaps else _filled(matrix[:, varies])) * tame
-        return np.concatenate([values, np.isnan(matrix[:, some])], axis=1)
+        values = matrix[:, varies] if gaps else _filled(matrix[:, varies])
+        values *= tame
+        return np.concatenate([values, np.isnan(matrix[:, some])], axis=1) if some.any() else values
 
     return features
 

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from scipy import optimize, stats
+from scipy import optimize, special, stats
 
-from dpcheck.auditing import cells, plans
+from dpcheck.auditing import cells, plans, rules
 from dpcheck.auditing.mechanisms import Outputs
 from dpcheck.auditing.scores import Projection
 
@@ -92,3 +92,12 @@ def test_laws_that_end_make_the_ratio_jump():
     # 40 and 36 of 40 on this seed; lines and kinks alone never reach 3, with 1.9 at most.
     assert flat >= 34
     assert jumps >= 30
+
+
+@pytest.mark.parametrize(("learned", "guessed"), [(500, {1, -1}), (cells.SURE, {1})])
+def test_the_side_that_looks_better_is_guessed_alone_only_where_it_is_known_to_be(learned, guessed):
+    # Log-ratios 1.06, -0.06 and -0.96: after 500 outputs on each input, nothing speaks against two sides alike.
+    told = special.expit([1.12, 0.0, -0.9])
+    p, q = (np.append(law / law.sum(), 1e-9) for law in ([0.35, 0.3, 0.35] * told, [0.35, 0.3, 0.35] * (1 - told)))
+    sides = cells.Partition(np.array([0.0, 1.0]), np.array([-1.0, 0.5, 2.0]), np.zeros(3, dtype=bool), p, q, learned)
+    assert rules.choose_rule(sides, 18_000, 0.0, 0.05).guessed == guessed
