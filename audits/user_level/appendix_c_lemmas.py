@@ -330,13 +330,24 @@ def printed_stability_is_looser(context: Context) -> Verdict:
 
 @check("user_level/fact-dp-stability@derived", kind="stability")
 def best_private_point_of_its_own_user(context: Context) -> Verdict:
-    """Linear programmes over all private maps: the largest P(x = Z) against e^epsilon/c + delta, gamma = 1/c."""
+    """Linear programmes over all private maps: the largest P(x = Z) against e^epsilon/c + delta, gamma = 1/c; of very
+    many values the map that tells all others alike comes as near as one likes.
+    """
     left = [worst_private_point(*point) for point in PRIVATE]
-    right = [stated("user_level/fact-dp-stability@derived", epsilon=e, gamma=1 / c, delta=dl) for c, e, dl in PRIVATE]
+    right = [stated(context.label, epsilon=e, gamma=1 / c, delta=dl) for c, e, dl in PRIVATE]
     covers = "each programme ranges over all (epsilon, delta)-private maps of that many values"
-    return accuracy.never_violated(
+    kept = accuracy.never_violated(
         left, np.minimum(right, 1.0), statement="P(bad for its own user) <= e^epsilon gamma + delta", covers=covers
     )
+    many = [(10**8, e, dl) for _, e, dl in PRIVATE]
+    values = [telling_the_others_alike(*point) for point in PRIVATE + many]
+    wanted = left + [stated(context.label, epsilon=e, gamma=1 / c, delta=dl) for c, e, dl in many]
+    return combine([kept, agree(values, wanted, "P(x = Z) of the map that tells others alike", tolerance=1e-6)])
+
+
+def telling_the_others_alike(choices: int, epsilon: float, delta: float) -> float:
+    """P(x = Z) = a of the private map with a = e^epsilon b + delta, where b is that of each other value."""
+    return (math.exp(epsilon) + (choices - 1) * delta) / (choices - 1 + math.exp(epsilon))
 
 
 @check("user_level/proc-rerm", kind="stability")
