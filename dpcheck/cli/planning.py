@@ -141,22 +141,18 @@ def plan_command(
     from dpcheck.engine import planning
     from dpcheck.engine.algorithms import algorithm as known
 
-    if not (root or also):
-        try:
-            known(algorithm)  # an unknown one is told before anything else
-        except UnknownLabel:
-            _planned_instead(algorithm, opened(root))
+    catalogue = opened(root, also) if root or also else None  # without which one's own algorithms are not known
+    try:
+        known(algorithm)  # an unknown one is told before anything else
+    except UnknownLabel:
+        _planned_instead(algorithm, catalogue or opened(root))
     setting = setting_of(**options)
     fields = dict(planning.parse(text) for text in settings)
-    catalogue = opened(root, also)  # without which an algorithm of one's own is not known
+    catalogue = catalogue or opened(root)
     try:
         with _of_its_own(algorithm):
             names = planning.speaking_of(algorithm, setting, fields)
         planned = planning.plan(algorithm, setting, fields, claims_of(catalogue, names))
-    except UnknownLabel as error:
-        if error.label != algorithm.partition("@")[0]:
-            raise
-        _planned_instead(algorithm, catalogue)
     except Infeasible as error:
         _infeasible(error, algorithm, setting, catalogue, as_json)
         return

@@ -94,9 +94,10 @@ class _Claims:
         self._root = root
         self._layout: Layout | None = None
         self._known: dict[str, Hypotheses | None] = {}
+        self._paths = [Path(path).resolve() for path in also]
         with contextlib.suppress(CollectionError):  # said with each witness
             self._layout = layout.find(root)
-        self.own = own.Own.verifying(self._layout, [Path(path).resolve() for path in also])
+        self.own = own.Own.verifying(self._layout, self._paths)
 
     def of(self, label: str) -> tuple[Hypotheses | None, str]:
         """The claim of a label, or why there is none at hand."""
@@ -105,10 +106,10 @@ class _Claims:
         try:
             project = self._layout = self._layout or layout.find(self._root)
             if label not in self._known:
-                self._known[label] = hypotheses.of_label(project, label, list(self.own.folders))
+                self._known[label] = hypotheses.of_label(project, label, list(self.own.folders), self._paths)
         except CollectionError as error:
             return None, str(error)
-        return self._known[label], f"there is no claim {label} in {project.root}"
+        return self._known[label], f"there is no claim {label} in {project.root}; --also names your own"
 
 
 def _rows(path: str, child: Isolated, claims: _Claims, second: bool) -> list[dict[str, Any]]:

@@ -23,8 +23,9 @@ class Hypotheses:
     private: bool
 
 
-def of_label(layout: Layout, label: str, folders: Sequence[Path] = ()) -> Hypotheses | None:
-    """What a root, or one of these papers of one's own, says of a label; None when there is no such claim.
+def of_label(layout: Layout, label: str, folders: Sequence[Path] = (), paths: Sequence[Path] = ()) -> Hypotheses | None:
+    """What a root, one of these papers of one's own, or what else lies at these paths, says of a label; None when there
+    is no such claim.
 
     Of the root, the files of the label's paper alone are read.
     """
@@ -41,10 +42,20 @@ def of_label(layout: Layout, label: str, folders: Sequence[Path] = ()) -> Hypoth
             for part in papers.CONTENT:
                 for file in papers.files(folder, part) if label not in here.claims else ():
                     here.collect(file, (Paper, Claim))
+        others = [file for path in paths if not papers.at(path) for file in _plain(path)]
+        for file in others if label not in here.claims else ():
+            collect.forget(file.folder)
+            here.collect(file, (Paper, Claim))
     if label not in here.claims:
         return None
     places = [*layout.content, *(folder / "audits" for folder in folders)]
-    return Hypotheses(here.claims[label], _has_privacy_check(places, label))
+    files = [*(file for place in places if place.is_dir() for file in collect.files(place)), *others]
+    return Hypotheses(here.claims[label], _has_privacy_check(files, label))
+
+
+def _plain(path: Path) -> Iterator[ContentFile]:
+    """A file, or those of a folder that is no paper."""
+    yield from collect.files(path) if path.is_dir() else [ContentFile(path.parent, path)]
 
 
 def _files_of(folder: Path, paper: str) -> Iterator[ContentFile]:
@@ -55,13 +66,12 @@ def _files_of(folder: Path, paper: str) -> Iterator[ContentFile]:
             yield file
 
 
-def _has_privacy_check(folders: Sequence[Path], label: str) -> bool:
+def _has_privacy_check(files: Sequence[ContentFile], label: str) -> bool:
     """Whether a content file heads a check of kind "privacy" with this label, or with one put together at run time."""
-    for folder in folders:
-        for file in collect.files(folder) if folder.is_dir() else ():
-            text = file.path.read_text(encoding="utf-8", errors="replace")
-            if label in text and any(label in labels or not labels for labels in _privacy_checks(text)):
-                return True
+    for file in files:
+        text = file.path.read_text(encoding="utf-8", errors="replace")
+        if label in text and any(label in labels or not labels for labels in _privacy_checks(text)):
+            return True
     return False
 
 

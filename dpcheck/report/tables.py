@@ -184,8 +184,8 @@ SCRIPT = re.compile(
     r"|(?<=[\w)\]|‖}'>\u0300-\u036f+])(\^)"
     r"(?:([-−]?(?:\d+(?:\.\d+)?|[^\W\d_])|\*)(?!\w)"  # n^2, e^-t, F^*
     r"|([α-ω](?=[A-Za-zΑ-Ω])|[a-z](?=[Α-Ωα-ω])))"  # e^εΦ and 2^pλ are products
-    rf"|(?:{_AFTER}|(?<=_[ijkt][A-Za-z])(?=_[ijkt](?![A-Za-z])))(_)"
-    r"(?:(\d+)(?=[α-ω])|([ijkt])(?=[A-Za-z]_[ijkt](?![A-Za-z]))"  # m_1ε and η_in_i are products
+    rf"|(?:{_AFTER}|(?<=_[ijkt\d][A-Za-z])(?=_[ijkt\d](?![A-Za-z])))(_)"
+    r"(?:(\d+)(?=[α-ω])|([ijkt\d])(?=[A-Za-z]_[ijkt\d](?![A-Za-z]))"  # m_1ε and η_in_i are products
     r"|(noise|total|[A-Za-zα-ωΑ-Ω0-9]{1,3}[\u0300-\u036f]?|[∞*+])(?![A-Za-zα-ω0-9_])"
     r"|([-−])(?=[\s,.;:)]|$))"  # P_-
 )

@@ -56,6 +56,8 @@ class TestNew:
     def test_what_its_schedule_raises_is_no_bug_of_dpcheck(self, cli: Cli, noisy: Path) -> None:
         code = noisy / "noisy" / "algorithms" / "noisy.py"
         code.write_text(code.read_text().replace("sensitivity = ", "sensitivity = 0 * (1 / 0) + ", 1))
+        told = cli("plan", "noisy/alg-2", "--n", "9", "--also", str(noisy), code=2).stderr
+        assert "no algorithm has the label 'noisy/alg-2'; did you mean noisy/alg-1?" in told  # before the budget
         told = cli("plan", "noisy/alg-1", "--n", "9", "--epsilon", "1", "--also", str(noisy), code=2).stderr
         assert "the schedule of noisy/alg-1 raised ZeroDivisionError: " in told
         assert "(noisy.py:" in told
@@ -172,6 +174,10 @@ def test_the_file_in_contributing_runs_as_printed(cli: Cli, root: Path) -> None:
     assert "consistent 1" in cli("run", "mine.py").stdout
     (root / "mine.py").write_text(whole.replace("scale=1 / len(data)", "scale=0.5 / len(data)"))
     found = json.loads(cli("run", "mine.py", "--json", code=1).stdout)["records"][0]["verdict"]
+    line = re.search(r"verify +(dpcheck verify \S+ --also \S+)", cli("show", "mine/thm-1", "--also", "mine.py").stdout)
+    assert line is not None
+    assert "hypotheses the claim states none as a formula" in typed(cli, line[1]).stdout
+    assert "there is no claim mine/thm-1 in" in typed(cli, line[1].partition(" --also")[0]).stdout
     assert found["outcome"] == "refuted"
     assert found["witness"]["label"] == "mine/thm-1"
 

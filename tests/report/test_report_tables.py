@@ -100,6 +100,7 @@ def test_html_escapes_and_code():
         ("e^{ε_0} and x^{1/2^(i-1)}", "e<sup>ε<sub>0</sub></sup> and x<sup>1/2<sup>i−1</sup></sup>"),
         ("1.5e-05, 2.88e+17, 1e−6, 1e5", "1.5×10⁻⁵, 2.88×10¹⁷, 10⁻⁶, 10⁵"),
         ("commit 1e5f of v1.0e2.3, `1e-05`", "commit 1e5f of v1.0e2.3, <code>1e-05</code>"),
+        ("λ_1 = 1/(η_1n_1^{2p})", "λ<sub>1</sub> = 1/(η<sub>1</sub>n<sub>1</sub><sup>2p</sup>)"),
         ("log2_n, log2_nothing", "log₂ n, log2_nothing"),
         ("1 - β, 2 - fold", "1 − β, 2 - fold"),
         ("G_<script>", "G_&lt;script&gt;"),
