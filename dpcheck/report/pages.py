@@ -80,6 +80,7 @@ def create_environment(kind: str, escape: Callable[[str], Any]) -> jinja2.Enviro
     environment.filters |= {
         kind: escape,
         "counted": counted,
+        "number": tables.number,
         "plural": lambda things: "" if (things if isinstance(things, int) else len(things)) == 1 else "s",
         "words": lambda name: name.replace("-", " "),
         "formulas": mathematics.formulas,

@@ -83,7 +83,7 @@ def _label(axes: matplotlib.axes.Axes, region: PhaseRegion, plane: float) -> Non
     x, y = (float(sum(v[i] for v in part) / len(part)) for i in (0, 1))
     text = f"n^({_affine(region.exponent)})"
     if not region.vacuous and _chord(part, y) > 0.02 * plane * len(text):
-        axes.text(x, y, text, ha="center", va="center", fontsize=8, color=figures.INK)
+        axes.text(x, y, text, ha="center", va="center", fontsize=10, color=figures.INK)
 
 
 def _affine(exponent: object) -> str:
