@@ -90,7 +90,7 @@ def test_a_state_of_an_older_version_is_refused_with_what_to_do(kept):
         {"tested": 10},
         {"horizon": 77},
         {"horizon": float("nan")},
-        {"halvings": 3},
+        {"halvings": 7},
         {"chunk_number": -1},
         {"counts": [[1, 2]]},
         {"fresh": "many"},
