@@ -355,7 +355,7 @@ def test_fine(dp_audit):
 
 
 def test_a_leak_that_one_night_cannot_see_falls_with_the_nights(pytester):
-    pytester.makeconftest(NIGHTLY.replace("trials=1500", "trials=900"))
+    pytester.makeconftest(NIGHTLY.replace("trials=1500", "trials=850"))
     leak = "def test_leak(dp_audit):\n    dp_audit(laplace, ZERO, ONE, claim=dp.PureDP(0.8))\n"
     outcomes = []
     for _ in range(8):
@@ -416,7 +416,7 @@ def test_it(dp_audit):
 
 def test_evidence_adds_up_over_versions_that_no_single_one_decides(pytester):
     """Every commit changes a source, so that its audit starts anew; the leak that stays is seen by all together."""
-    pytester.makeconftest(NIGHTLY.replace("trials=1500", "trials=900"))
+    pytester.makeconftest(NIGHTLY.replace("trials=1500", "trials=850"))
 
     def commit(number, claim, *options, scale=1.0):
         text = f"VERSION = {number}\n\ndef test_it(dp_audit):\n"
