@@ -355,7 +355,7 @@ def test_fine(dp_audit):
 
 
 def test_a_leak_that_one_night_cannot_see_falls_with_the_nights(pytester):
-    pytester.makeconftest(NIGHTLY.replace("trials=1500", "trials=850"))
+    pytester.makeconftest(NIGHTLY.replace("trials=1500", "trials=900"))
     leak = "def test_leak(dp_audit):\n    dp_audit(laplace, ZERO, ONE, claim=dp.PureDP(0.8))\n"
     outcomes = []
     for _ in range(8):
