@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import enum
 import errno
@@ -117,6 +118,7 @@ class Dpcheck(click.Group):
         if name in _AT_ONCE:
             gc.set_threshold(50_000, *_COLLECTING[1:])
             ctx.call_on_close(collect_as_ever)
+            atexit.register(gc.freeze)  # Python looks through everything once more before it ends
         return name, command, rest
 
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -95,7 +95,8 @@ class Trial:
 
     Attributes:
         by: the check that noticed, or ended otherwise; "" where none did.
-        blind: of a null algorithm, the checks of risk, rate and accuracy that saw another answer and end as before.
+        blind: of a null algorithm, the checks of risk, rate and accuracy that saw another answer and vouch for it all
+            the same.
         tried: checks that ran.
         seconds: CPU time.
     """

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import CodeType, MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from dpcheck.carried import PACKAGE
 from dpcheck.checks import Check, Size
@@ -43,6 +43,8 @@ PROTECTING = ("privacy", "sensitivity", "stability")
 """Kinds of checks that no correct look-alike may upset, whatever they say of it."""
 JUDGING = ("risk", "rate", "accuracy")
 """Kinds of checks that judge an algorithm by its answer."""
+VOUCHING = (Outcome.HOLDS, Outcome.CONSISTENT)
+"""Verdicts that say something for an answer; one that is undecided, or refutes what is stated, passes nothing."""
 ENGINE = PACKAGE / "engine"
 TRACING = (
     "judge.py", "settings.py", "derived_checks.py", "certified_checks.py", "measurements.py", "statements.py",
@@ -275,7 +277,7 @@ class Trials:
 
     def _unmoved(self, mutation: Mutation, checks: Sequence[Check]) -> Any:
         mutation.apply()
-        seen = [(check.id, noticed(self.catalogue, check, self.size, self.seed)[1]) for check in checks]
+        seen = [(check.id, noticed(self.catalogue, check, self.size, self.seed).text) for check in checks]
         return [id for id, text in seen if text == self.traces[id].text]
 
     def _key(self, mutation: Mutation, checks: Sequence[Check]) -> tuple[str, ...]:
@@ -296,10 +298,11 @@ class Trials:
                 continue  # of an answer, those that judge it are all asked
             if stuck[strength(check)] >= STUCK and mutation.family != "null":
                 continue
-            notice, text = noticed(self.catalogue, check, self.size, self.seed)
+            seen = noticed(self.catalogue, check, self.size, self.seed)
+            notice = seen.notice
             if notice is None:
-                same = check.id in self.traces and text == self.traces[check.id].text
-                if not same and check.kind in JUDGING:
+                same = check.id in self.traces and seen.text == self.traces[check.id].text
+                if not same and check.kind in JUDGING and seen.outcome in VOUCHING:
                     blind.append(check.id)
                 unmoved += [check.id] if same else []
                 continue
@@ -354,21 +357,35 @@ def _trial(mutation: Mutation, checks: Sequence[Check], ended: Ended) -> Trial:
     return Trial.of(mutation, told.fate, by=told.check, reason=told.reason, **fields)
 
 
-def noticed(catalogue: Catalogue, check: Check, size: Size, seed: int) -> tuple[Notice | None, str]:
-    """What a check says that it would not say of the truth, None where that is expected; and a digest of it all."""
+class Seen(NamedTuple):
+    """What a check made of a mutant.
+
+    Attributes:
+        notice: what it says that it would not say of the truth; None where it says what is expected.
+        outcome: of its verdict; text: a digest of all of it.
+    """
+
+    notice: Notice | None
+    outcome: Outcome | None = None
+    text: str = ""
+
+
+def noticed(catalogue: Catalogue, check: Check, size: Size, seed: int) -> Seen:
+    """Runs a check on what has been applied."""
     try:
         verdict = verdict_of(catalogue, check, size, seed)
     except RuleBroken as error:
-        return Notice(check.id, strength(check), _short(error)), ""
+        return Seen(Notice(check.id, strength(check), _short(error)))
     except DpcheckError as error:
-        return Notice(check.id, "refused", _short(error)), ""
+        return Seen(Notice(check.id, "refused", _short(error)))
     except Exception as error:
-        return Notice(check.id, "crashed", _short(error)), ""
+        return Seen(Notice(check.id, "crashed", _short(error)))
     if verdict.outcome in check.expect:
-        return None, said(verdict)
+        return Seen(None, verdict.outcome, said(verdict))
     kind = strength(check)
     refutes = kind == "measured" and (verdict.outcome is Outcome.REFUTED or check.kind in PROTECTING)
-    return Notice(check.id, kind, f"{verdict.outcome.value}: {verdict.reason}"[:300], refutes), said(verdict)
+    notice = Notice(check.id, kind, f"{verdict.outcome.value}: {verdict.reason}"[:300], refutes)
+    return Seen(notice, verdict.outcome, said(verdict))
 
 
 def strength(check: Check) -> Fate:
