@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-import scipy  # `scipy.special` takes a quarter of a second: loaded on first use
 import sympy as sp
 from sympy.printing.mathml import MathMLPresentationPrinter
 from sympy.printing.numpy import SciPyPrinter
@@ -208,6 +207,9 @@ class Positional(SciPyPrinter):  # type: ignore[misc]
 
     def _print_Function(self, expr: sp.Function) -> str:
         """A function that SymPy has no name for, `sp.Function("gammaincinv")`, may be one of `scipy.special`."""
-        if expr.func.__name__ not in self.known_functions and expr.func.__name__ in scipy.special.__all__:
-            self.module_imports["scipy.special"].add(expr.func.__name__)
+        if expr.func.__name__ not in self.known_functions:
+            import scipy.special  # a quarter of a second, for the few formulas that need it
+
+            if expr.func.__name__ in scipy.special.__all__:
+                self.module_imports["scipy.special"].add(expr.func.__name__)
         return str(super()._print_Function(expr))

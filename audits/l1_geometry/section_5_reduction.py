@@ -112,6 +112,8 @@ def distances_that_bounds_prove(context: Context, *, inner: str) -> Verdict:
     work, tree, modulus = lasso(3), TreeFrankWolfe(T=1, budget="economical"), 1.5
     chosen, n = (tree, 2**26) if inner == "tree" else (LocalizedMirrorDescent(), 2**30)
     told = problem(work, PureDP(1.0) if inner == "tree" else ApproxDP(1.0, 1e-5))
+    as_on_a_simplex = replace(told.constants, diameter=lambda p: 2 ** (1 / p))  # it is not the same in all norms
+    told = replace(told, constants=as_on_a_simplex)
     rows = StronglyConvexReduction(inner=chosen, weight=modulus).schedule(told, n).phases
     wanted = [told.constants.diameter(1.0)]
     for row in rows:

@@ -42,7 +42,7 @@ from dpcheck.running import Fixed, Run
 from dpcheck.solvers import Task
 from dpcheck.symbols import L, T, delta, epsilon, kappa, n
 from dpcheck.verdicts import Verdict, combine, differs
-from dpcheck.workloads import HeavyCoordinates, QuadraticMean, signs_on
+from dpcheck.workloads import HeavyCoordinates, LinearMean, QuadraticMean, signs_on
 
 from .cases import CORRECTED, DELTA, READINGS, heavy, huber, limits, linear, problem, pulled
 
@@ -83,6 +83,22 @@ def quadratic(domain: Domain, inradius: float) -> QuadraticMean:
 def cautious(domain: Domain) -> Cautious:
     """The same of `Cautious`."""
     return Cautious(*signs_on(domain, 0.1, 0.5), domain, 0.5, 0.25)
+
+
+class CautiousLines(LinearMean):
+    """Linear losses that are told to have smoothness 1: all curvature is that of the objective, and steps are short."""
+
+    @property
+    def constants(self) -> Constants:
+        return replace(super().constants, smoothness=lambda p: 1.0)
+
+
+def without_curvature(gap: float) -> Task:
+    """Of such losses, whose minimum lies inside: a step leaves nearly as much as its length and the weight certify."""
+    domain = Interval(-0.5, 0.5)
+    work, zero = CautiousLines(*signs_on(domain, 1.0, 0.5), domain, 0.5), Fixed(np.zeros((1, 1, 1))).read()
+    tilt = np.full((1, 1), -0.02)
+    return Task(workload=work, sample=zero, weight=0.1, centre=np.zeros((1, 1)), linear=tilt, gap=gap)
 
 
 def optimised(context: Context, trials: int, gap: float) -> Iterator[Task]:

@@ -70,6 +70,7 @@ from .lemmas import (
     perturbation,
     quadratic,
     replayed,
+    without_curvature,
 )
 
 PERTURBED = {
@@ -229,7 +230,7 @@ def gradients_of_the_optimiser(context: Context, *, alpha: float) -> Verdict:
 def certificate_is_sure(context: Context, *, gap: float) -> Verdict:
     """The certified gap lies above the true one in every trial, and below alpha."""
     left, right, trials = [], [], context.scale(200, 2000)
-    for task in (*optimised(context, trials, gap), next_to_the_end(gap), one_long_step()):
+    for task in (*optimised(context, trials, gap), next_to_the_end(gap), one_long_step(), without_curvature(gap)):
         solution = ProjectedGradient(limit=1000)(task)
         left.append(value(task, solution.point) - value(task, exact_minimiser(task)))
         # Values of order 1 are subtracted: 8 units of rounding.

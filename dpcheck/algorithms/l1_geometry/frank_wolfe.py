@@ -54,6 +54,7 @@ def shuffled_allocation(rng: Rng, trials: int, n: int, p: int, r: int) -> NDArra
     return np.concatenate([others[:, : p * (r - 1)].reshape(trials, p, r - 1), free[:, :, None]], axis=2)
 
 
+EXACTLY = 1e-12  # the same: for rounding
 CLAIMED_BY = {
     "pure": "l1_geometry/thm-6",
     "approximate": "l1_geometry/thm-7",
@@ -238,7 +239,7 @@ class TreeFrankWolfe(Algorithm[Tree]):
         T = self.T
         if T is None:
             power = 0.5 if self.noise == "pure" else 2 / 3
-            nearest = 0.5 if self.noise == "concentrated" else 1e-12
+            nearest = 0.5 if self.noise == "concentrated" else EXACTLY
             T = max(1, math.floor(power * math.log2(argument) + nearest)) if argument > 1 else 1
             if self.batch is None and argument <= 1:
                 # The branch T = 1, b = n of Theorem 6, which reads 1.5 b records; Theorem 7 has none.

@@ -73,7 +73,7 @@ def between_ends(onto: Project, start: Array, diameter: float) -> Project:
         return onto
     inside, far = onto(start), 4 * diameter  # the same: any point beyond the ends leads to them
     low, high = onto(inside - far), onto(inside + far)
-    if (low == inside - far).any() or (high == inside + far).any():
+    if (low == inside - far).any() or (high == inside + far).any():  # the same: for whoever is told a wrong diameter
         return onto
     return lambda w: np.minimum(np.maximum(w, low), high)
 

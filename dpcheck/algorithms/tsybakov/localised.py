@@ -168,7 +168,8 @@ class LocalisedClipped(Algorithm[Phase]):
     def check_lipschitz(self, problem: Problem, n: int) -> None:
         """Raises `Infeasible`, with the exponent p that would do, when L_f is too large for Theorem 1."""
         L, most = problem.constants.lipschitz(2.0), self.largest_lipschitz(problem, n)
-        if self.lipschitz == "ignored" or most * ROUNDED >= L:
+        allowed = most * ROUNDED  # the same: but for a billionth
+        if self.lipschitz == "ignored" or allowed >= L:
             return
         advice = "no p is enough" if math.isinf(L) else f"p >= {self.p + 2 * math.log(L / most, n):.3g} is enough"
         needed = f"L_f <= n^(p/2) R (n^(-1/2) + tau_p) = {most:.4g} at n = {n:,}, p = {self.p:g}"
