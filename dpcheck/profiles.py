@@ -93,7 +93,7 @@ def derived(parent: str, **settings: Any) -> Profile:
 def get_profile(name: str | None = None) -> Profile:
     """The profile of that name; None: the one that is loaded. Raises `InvalidInput`."""
     name = _loaded if name is None else name
-    if name not in _REGISTERED:
+    if not isinstance(name, str) or name not in _REGISTERED:
         raise InvalidInput(f"no profile {name!r} is registered; there are {', '.join(_REGISTERED)}")
     return _REGISTERED[name]
 

@@ -17,13 +17,13 @@ from numpy.typing import ArrayLike, NDArray
 from dpcheck.auditing.audit import audit
 from dpcheck.auditing.findings import AttackFinding, not_run
 from dpcheck.auditing.history import state
+from dpcheck.auditing.inputs import check_failure_probability
 from dpcheck.auditing.machine import called, numbers, special_records, summation_order, summation_order_of, timing
 from dpcheck.auditing.mechanisms import Encoder, Outputs, mechanism_name
 from dpcheck.auditing.runner import Runner
 from dpcheck.auditing.scores import Cells, Score, Scorer
 from dpcheck.errors import InvalidInput
 from dpcheck.privacy import Guarantee
-from dpcheck.statistics.binomial import check_probability
 
 __all__ = [
     "NAMES",
@@ -270,7 +270,7 @@ def attack(
         sensitivity: claimed for the value before (additive) noise, in l2; without it the summation order is not tried.
         only: which attacks to run.
     """
-    check_probability(failure_probability)
+    check_failure_probability(failure_probability)
     unknown = [name for name in only if name not in NAMES]
     if unknown:
         raise InvalidInput(f"unknown attack {unknown[0]!r}; choose from {', '.join(NAMES)}")

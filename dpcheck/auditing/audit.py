@@ -34,6 +34,7 @@ from dpcheck.auditing.stages import Stage, epsilon_lower
 from dpcheck.auditing.visible import what_was_visible
 from dpcheck.auditing.workers import spread
 from dpcheck.errors import InvalidInput
+from dpcheck.foreign import shortened
 from dpcheck.privacy import ApproxDP, Guarantee
 from dpcheck.verdicts import Outcome
 
@@ -114,7 +115,7 @@ def audit(
             finite; or the score failed.
     """
     __tracebackhide__ = True
-    trials = check_settings(mechanism, claim, trials, failure_probability, mode, held_out)
+    trials = check_settings(mechanism, claim, trials, failure_probability, mode, held_out, chunk, max_samples, resume)
     pair = describe_pair(data, neighbour, adjacency)
     encoder = Encoder(mechanism_name(mechanism), halts=halts)
     start = time.perf_counter()
@@ -128,7 +129,7 @@ def audit(
                 claim,
                 failure_probability,
                 score,
-                samples=max_samples or 2 * trials,
+                samples=2 * trials if max_samples is None else max_samples,
                 until=until,
                 resume=resume,
                 pair=pair,
@@ -284,8 +285,8 @@ def _anytime(
     label: str,
     start: float,
 ) -> AuditResult:
-    if until not in (None, "refuted") and not callable(until):
-        raise InvalidInput(f"until must be 'refuted', a function of a Look, or None, got {until!r}")
+    if not (until is None or callable(until) or (isinstance(until, str) and until == "refuted")):
+        raise InvalidInput(f"until must be 'refuted', a function of a Look, or None, got {shortened(until)}")
     whose = identity(runner.mechanism, runner.pair, claim, score, seed, alpha)
     if resume is not None:
         check_same(resume.get("audit"), whose, runner.encoder.name)

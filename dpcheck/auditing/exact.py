@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from dpcheck.auditing.inputs import is_number
 from dpcheck.errors import InvalidInput
+from dpcheck.foreign import shortened
 
 Array = NDArray[np.float64]
 LogDensity = Callable[[float], float]
@@ -55,7 +57,7 @@ def exact_epsilon(
     >>> round(exact_epsilon([0.75, 0.25], [0.25, 0.75]), 6)
     1.098612
     """
-    if not 0 <= delta < 1:
+    if not (is_number(delta) and 0 <= delta < 1):
         raise InvalidInput(f"delta must lie in [0, 1), got {delta!r}; 0 is pure DP")
     one, two = _density(first), _density(second)
     if (one is None) != (two is None):
@@ -74,7 +76,13 @@ def exact_epsilon(
 
 
 def _law(name: str, values: Any) -> Array:
-    p = np.asarray(values, dtype=float).ravel()
+    try:
+        p = np.asarray(values, dtype=float).ravel()
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"{name} must be a probability vector, or a log-density (a function, or a frozen SciPy law), "
+            f"got {shortened(values)}"
+        ) from error
     if p.size == 0 or not np.isfinite(p).all() or (p < 0).any() or abs(math.fsum(p) - 1) > 1e-9:
         raise InvalidInput(
             f"{name} must be a probability vector (>= 0, sum 1), got sum {math.fsum(p) if p.size else 0.0!r}"
@@ -116,17 +124,31 @@ def _finite_epsilon(p: Array, q: Array, delta: float) -> float:
     return max(0.0, float(np.max(np.log(excess[usable]) - np.log(mass_q[usable]))))
 
 
+def _interval(support: Any) -> tuple[float, float]:
+    """The ends of a support. Raises `InvalidInput`."""
+    pair = isinstance(support, Sequence | np.ndarray) and len(support) == 2 and all(map(is_number, support))
+    if not (pair and support[0] < support[1]):
+        raise InvalidInput(f"support must be an interval (low, high), got {support!r}")
+    return float(support[0]), float(support[1])
+
+
+def _breakpoints(values: Any) -> list[float]:
+    """Raises `InvalidInput`."""
+    points = list(values) if isinstance(values, Iterable) else [None]
+    if not all(map(is_number, points)):
+        raise InvalidInput(f"breakpoints must be a list of numbers, got {shortened(values)}")
+    return points
+
+
 class _Densities:
     """One direction of a pair of densities on an interval."""
 
     def __init__(
         self, first: LogDensity, second: LogDensity, support: tuple[float, float], breaks: Sequence[float]
     ) -> None:
-        low, high = support
-        if not low < high:
-            raise InvalidInput(f"support must be an interval (low, high), got {support!r}")
+        low, high = _interval(support)
         self.first, self.second = first, second
-        self.nodes = self._partition(low, high, sorted(b for b in breaks if low < b < high))
+        self.nodes = self._partition(low, high, sorted(b for b in _breakpoints(breaks) if low < b < high))
         mass = math.fsum(self._integral(lambda x: math.exp(self.first(x)), *ends) for ends in self.pieces())
         if abs(mass - 1) > 1e-8:
             raise InvalidInput(f"the first density integrates to {mass:.10g}, not 1; name its kinks in breakpoints")

@@ -6,13 +6,18 @@ import base64
 import hashlib
 import json
 import math
+import os
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dpcheck.errors import InvalidInput
+from dpcheck.foreign import shortened
 from dpcheck.privacy import ApproxDP, Guarantee, changed_records
 from dpcheck.statistics.binomial import check_probability
 
@@ -20,35 +25,78 @@ MODES = ("fixed", "anytime")
 FEWEST_TRIALS, MOST_TRIALS = 50, 10**9
 
 
-def check_settings(
-    mechanism: Any, claim: Any, trials: Any, failure_probability: float, mode: str, held_out: float | None
-) -> int:
-    """The trials as an integer. Raises `InvalidInput`."""
+def is_number(value: Any) -> bool:
+    """Whether it is one real number: no text, no array, no truth value."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def is_whole(value: Any, least: int) -> bool:
+    """Whether it is an integer from `least` on."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= least
+
+
+def check_failure_probability(value: Any) -> None:
+    """Raises `InvalidInput` for anything but a number in (0, 1)."""
+    if not is_number(value):
+        raise InvalidInput(f"failure_probability must be a number in (0, 1), such as 0.05, got {shortened(value)}")
+    check_probability(value)
+
+
+def check_mechanism(mechanism: Any) -> None:
+    """Raises `InvalidInput` of what cannot be called."""
     if not callable(mechanism):
         raise InvalidInput(
             f"mechanism must be callable as mechanism(data, rng, trials), got {type(mechanism).__name__}"
         )
+
+
+def check_path(name: str, path: Any) -> Path:
+    """The path of a file or a folder. Raises `InvalidInput` for what names neither."""
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
+        raise InvalidInput(f"{name} must be a path, as text or a pathlib.Path, got {shortened(path)}")
+    return Path(path)
+
+
+def check_settings(
+    mechanism: Any,
+    claim: Any,
+    trials: Any,
+    failure_probability: Any,
+    mode: Any,
+    held_out: Any,
+    chunk: Any,
+    max_samples: Any,
+    resume: Any,
+) -> int:
+    """The trials as an integer. Raises `InvalidInput`."""
+    check_mechanism(mechanism)
     if not isinstance(claim, Guarantee):
         raise InvalidInput(f"claim must be a guarantee such as dp.PureDP(epsilon=1.0), got {claim!r}")
     whole = isinstance(trials, (int, float, np.integer, np.floating)) and float(trials).is_integer()
     if isinstance(trials, bool) or not whole or trials < FEWEST_TRIALS:
         raise InvalidInput(f"trials must be an integer >= {FEWEST_TRIALS} (runs on each input), got {trials!r}")
-    check_probability(failure_probability)
-    if mode not in MODES:
+    check_failure_probability(failure_probability)
+    if not isinstance(mode, str) or mode not in MODES:
         raise InvalidInput(f"unknown mode {mode!r}; choose one of {', '.join(MODES)}")
-    if held_out is not None and not 0.005 <= held_out <= 0.8:
+    if held_out is not None and not (is_number(held_out) and 0.005 <= held_out <= 0.8):
         raise InvalidInput(f"held_out is the share of trials that chooses the event, in [0.005, 0.8], got {held_out!r}")
     if mode == "fixed" and trials > MOST_TRIALS:
         raise InvalidInput(
             f"trials must be at most {MOST_TRIALS:,}, got {int(trials):,}: a fixed audit keeps a tenth of its outputs; "
             'mode="anytime" keeps none'
         )
+    if not is_whole(chunk, 1):
+        raise InvalidInput(f"chunk must be an integer >= 1, the most trials of one call, got {chunk!r}")
+    if max_samples is not None and not (is_number(max_samples) and float(max_samples).is_integer() and max_samples > 0):
+        raise InvalidInput(f"max_samples must be an integer >= 1, runs on both inputs together, got {max_samples!r}")
+    if resume is not None and not isinstance(resume, Mapping):
+        raise InvalidInput(f"resume takes `result.state` of an earlier anytime audit, got {shortened(resume)}")
     return int(trials)
 
 
 def check_seed(seed: Any) -> int:
     """The seed as an integer. Raises `InvalidInput`."""
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+    if not is_whole(seed, 0):
         raise InvalidInput(f"seed must be an integer >= 0, from which all randomness of the call comes; got {seed!r}")
     return int(seed)
 
@@ -131,6 +179,8 @@ def describe_pair(data: Any, neighbour: Any, adjacency: str | None) -> Pair:
 
 
 def _how_it_differs(data: Any, neighbour: Any, adjacency: str | None) -> str:
+    if not (adjacency is None or isinstance(adjacency, str)):
+        changed_records(np.zeros(1), np.zeros(1), str(adjacency))  # which refuses it
     if adjacency is None:
         _check_finite(data, neighbour)
         return f"{_brief(data)} against {_brief(neighbour)} (adjacency not checked)"

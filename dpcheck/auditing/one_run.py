@@ -17,13 +17,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpcheck import seeds
 from dpcheck.auditing.handing import handed
-from dpcheck.auditing.inputs import check_seed
+from dpcheck.auditing.inputs import check_failure_probability, check_seed
 from dpcheck.auditing.mechanisms import mechanism_name
 from dpcheck.auditing.result import percent
 from dpcheck.auditing.runner import failed
 from dpcheck.errors import InvalidInput, MechanismError
 from dpcheck.privacy import ApproxDP, GaussianDP, Guarantee
-from dpcheck.statistics.binomial import check_probability, invert_upwards
+from dpcheck.statistics.binomial import invert_upwards
 from dpcheck.verdicts import Outcome, Verdict
 
 Array = NDArray[np.float64]
@@ -101,7 +101,7 @@ def audit_one_run(
     Raises:
         InvalidInput, MechanismError: bad arguments; the mechanism or the score failed.
     """
-    check_probability(failure_probability)
+    check_failure_probability(failure_probability)
     seed = check_seed(seed)
     records = np.array(canaries, dtype=float)
     m = len(records) if records.ndim else 0

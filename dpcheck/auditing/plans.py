@@ -37,7 +37,7 @@ def known(score: Any) -> bool:
 
 def _learns(score: Any) -> bool:
     if isinstance(score, str) or not isinstance(score, Sequence):
-        return score == "auto" or (isinstance(score, scores.Score) and score.learned)
+        return (isinstance(score, str) and score == "auto") or (isinstance(score, scores.Score) and score.learned)
     return any(_learns(one) for one in score)
 
 

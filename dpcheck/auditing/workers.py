@@ -32,6 +32,7 @@ import numpy as np
 from dpcheck import processes, seeds
 from dpcheck.auditing.handing import Handed
 from dpcheck.auditing.identity import _libraries
+from dpcheck.auditing.inputs import check_mechanism
 from dpcheck.auditing.mechanisms import Mechanism, RunsOnce, as_array, gathered, mechanism_name
 from dpcheck.errors import InvalidInput, MechanismError
 
@@ -76,10 +77,7 @@ class InWorkers:
     def __init__(self, mechanism: Mechanism, workers: int, *, told: Told | None = None) -> None:
         if isinstance(workers, bool) or not isinstance(workers, int) or not 1 <= workers <= MOST:
             raise InvalidInput(f"workers must be a number of processes, 1 to {MOST}, got {workers!r}")
-        if not callable(mechanism):
-            raise InvalidInput(
-                f"mechanism must be callable as mechanism(data, rng, trials), got {type(mechanism).__name__}"
-            )
+        check_mechanism(mechanism)
         self.mechanism = mechanism
         self.__name__ = mechanism_name(mechanism)
         if (inner := getattr(mechanism, "__wrapped__", None)) is not None:

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from dpcheck import seeds
 from dpcheck.auditing import one_run
-from dpcheck.auditing.inputs import check_seed
+from dpcheck.auditing.inputs import check_failure_probability, check_seed
 from dpcheck.auditing.one_run import OneRunResult
 from dpcheck.errors import InvalidInput
 from dpcheck.privacy import ApproxDP, Guarantee
-from dpcheck.statistics.binomial import check_probability
 
 Array = NDArray[np.float64]
 UNFAIR = 1e-9
@@ -71,7 +70,7 @@ def audit_canary_scores(
     Raises:
         InvalidInput: no numbers, too few, or as many canaries in that the coins were not fair.
     """
-    check_probability(failure_probability)
+    check_failure_probability(failure_probability)
     seed = check_seed(seed)
     if not isinstance(claim, Guarantee):
         raise InvalidInput(f"claim must be a guarantee such as dp.PureDP(epsilon=1.0), got {claim!r}")

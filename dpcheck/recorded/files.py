@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dpcheck import seeds
 from dpcheck.auditing import plans
-from dpcheck.auditing.inputs import check_seed, describe_pair
+from dpcheck.auditing.inputs import check_mechanism, check_path, check_seed, describe_pair
 from dpcheck.auditing.mechanisms import Encoder, Mechanism, as_array, mechanism_name
 from dpcheck.auditing.runner import Runner, block_size
 from dpcheck.auditing.workers import spread
@@ -49,11 +49,12 @@ def read_outputs(*paths: Path | str, of_runs: bool = False) -> tuple[Any, Any]:
     Raises:
         InvalidInput: a file that cannot be read, is of no known kind, or does not hold what its kind holds.
     """
-    if len(paths) == 2:
-        return _alone(Path(paths[0])), _alone(Path(paths[1]))
-    if len(paths) != 1:
+    if len(paths) not in (1, 2):
         raise InvalidInput(f"outputs are in one file or in two, got {len(paths)}")
-    path = Path(paths[0])
+    files = [check_path("a file of outputs", path) for path in paths]
+    if len(files) == 2:
+        return _alone(files[0]), _alone(files[1])
+    path = files[0]
     kind = _kind(path)
     if kind == ".npy":
         raise InvalidInput(
@@ -241,10 +242,7 @@ def record_outputs(
         raise InvalidInput(
             f"trials must lie between {fewest_rows()} and {MOST_ROWS:,}: outputs are kept, got {trials!r}"
         )
-    if not callable(mechanism):
-        raise InvalidInput(
-            f"mechanism must be callable as mechanism(data, rng, trials), got {type(mechanism).__name__}"
-        )
+    check_mechanism(mechanism)
     describe_pair(data, neighbour, adjacency)
     check_seed(seed)
     encoder = Encoder(mechanism_name(mechanism), halts=halts)
@@ -272,7 +270,7 @@ def _plainly(raw: Any) -> Rows:
 
 def check_kept(path: Path | str) -> None:
     """Raises `InvalidInput` where outputs could not be written: before they are made."""
-    path = Path(path)
+    path = check_path("the file to keep outputs in", path)
     if path.suffix not in KEPT:
         raise InvalidInput(f"{shown(path)}: outputs are kept in a file that ends in {' or '.join(KEPT)}")
     if not path.parent.is_dir():
@@ -284,6 +282,9 @@ def keep_outputs(path: Path | str, x: Any, y: Any) -> None:
     check_kept(path)
     path = Path(path)
     samples = dict(zip(SIDES[0], map(as_array, (x, y)), strict=True))
+    for name, given in zip("xy", (x, y), strict=True):
+        if as_array(given).ndim == 0:
+            raise InvalidInput(f"{name} must be an array or a list of outputs, one a run, got {shortened(given)}")
     if path.suffix == ".npz":
         for rows in samples.values():
             if rows.dtype.kind not in NUMBERS + WORDS:

@@ -40,15 +40,15 @@ import scipy
 from dpcheck.auditing import plans, spending
 from dpcheck.auditing.anytime import CURVE_DELTA
 from dpcheck.auditing.audit import audit
-from dpcheck.auditing.inputs import FEWEST_TRIALS, MOST_TRIALS
+from dpcheck.auditing.inputs import FEWEST_TRIALS, MOST_TRIALS, check_failure_probability, is_number
 from dpcheck.auditing.limits import fewest_of_any
 from dpcheck.auditing.mechanisms import Encoder, Mechanism, mechanism_name
 from dpcheck.auditing.runner import Runner
 from dpcheck.auditing.scores import distinct_rows
 from dpcheck.auditing.visible import detectable_epsilon
 from dpcheck.errors import InvalidInput
+from dpcheck.foreign import shortened
 from dpcheck.privacy import ApproxDP, GaussianDP, Guarantee
-from dpcheck.statistics.binomial import check_probability
 
 CUTS = 60
 """Events of one law that are tried."""
@@ -144,12 +144,12 @@ def plan_audit(
         raise InvalidInput(
             f"a plan is for one point of the claim, got {claim!r}; take dp.ApproxDP(claim.epsilon_at(delta), delta)"
         )
-    check_probability(failure_probability)
+    check_failure_probability(failure_probability)
     if not (isinstance(must_detect, int | float) and claim.epsilon < must_detect < math.inf):
         raise InvalidInput(
             f"must_detect must be a true epsilon above the claimed {claim.epsilon:g}, got {must_detect!r}"
         )
-    if not failure_probability < power < 1:
+    if not (is_number(power) and failure_probability < power < 1):
         raise InvalidInput(f"power must lie between the failure probability and 1, got {power!r}")
     level = failure_probability * spending.split(claim, "fixed")["bound"]
     needed = [
@@ -158,6 +158,8 @@ def plan_audit(
     ]
     seconds = 0.0
     if pilot is not None:
+        if not (isinstance(pilot, Sequence) and len(pilot) == 3 and not isinstance(pilot, str | bytes)):
+            raise InvalidInput(f"pilot must be (mechanism, data, neighbour), got {shortened(pilot)}")
         requirement, each = _piloted(
             pilot, claim, must_detect, level, power, adjacency=adjacency, halts=halts, seed=seed
         )

@@ -21,12 +21,11 @@ from numpy.typing import NDArray
 from dpcheck import seeds
 from dpcheck.auditing.audit import AuditResult, audit
 from dpcheck.auditing.handing import digest
-from dpcheck.auditing.inputs import FEWEST_TRIALS, Pair, check_seed
+from dpcheck.auditing.inputs import FEWEST_TRIALS, Pair, check_failure_probability, check_seed
 from dpcheck.auditing.premise import SHARE
 from dpcheck.errors import InvalidInput, MechanismError
 from dpcheck.privacy import Guarantee
 from dpcheck.recorded.rows import NUMBERS, Rows, both_rows
-from dpcheck.statistics.binomial import check_probability
 from dpcheck.verdicts import Outcome, Witness
 
 SPILL = 0.01
@@ -147,7 +146,7 @@ def audit_samples(
         MechanismError: outputs that cannot be compared, or the score failed.
     """
     __tracebackhide__ = True
-    check_probability(failure_probability)
+    check_failure_probability(failure_probability)
     check_seed(seed)
     if isinstance(among, bool) or not isinstance(among, int) or among < 1:
         raise InvalidInput(f"among must be the number of audits of these outputs, at least 1, got {among!r}")

@@ -17,14 +17,16 @@ from numpy.typing import NDArray
 
 from dpcheck import seeds
 from dpcheck.auditing.audit import AuditResult
-from dpcheck.auditing.inputs import describe_pair
+from dpcheck.auditing.inputs import check_failure_probability, describe_pair, is_whole
 from dpcheck.auditing.mechanisms import Mechanism
 from dpcheck.auditing.result import percent
 from dpcheck.errors import InvalidInput, MechanismError
+from dpcheck.foreign import shortened
 from dpcheck.privacy import Guarantee
 from dpcheck.recorded import script
 from dpcheck.recorded.files import record_outputs
 from dpcheck.recorded.rows import Rows, both_rows
+from dpcheck.recorded.samples import fewest_rows
 from dpcheck.verdicts import Outcome
 
 TRIES = 300
@@ -122,10 +124,15 @@ def shrink(
         InvalidInput: nothing was refuted; inputs that are no arrays or lists; outputs that are no numbers or words; or
             no event of one column shows the violation in so many runs.
     """
+    if not isinstance(result, AuditResult):
+        raise InvalidInput(f"shrink takes the result of dp.audit that refuted a claim, got {shortened(result)}")
     if result.outcome is not Outcome.REFUTED:
         raise InvalidInput(f"there is no counterexample to shrink: {result.mechanism} is {result.outcome.value}")
-    search = _Search(mechanism, result, trials or result.trials, adjacency, halts, seed)
+    if not (trials is None or is_whole(trials, fewest_rows())):
+        raise InvalidInput(f"trials must be an integer >= {fewest_rows()} (runs on each input), got {trials!r}")
     alpha = result.failure_probability if failure_probability is None else failure_probability
+    check_failure_probability(alpha)
+    search = _Search(mechanism, result, trials or result.trials, adjacency, halts, seed)
     first = _taken(result.inputs.data), _taken(result.inputs.neighbour)
     inputs = search.descended(first, fixed_size)
     for turn, pair in enumerate([*inputs[::-1][: TURNS - 1], first][: len(inputs)]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pathlib
 import warnings
 from collections.abc import Callable
@@ -13,12 +14,15 @@ from numpy.typing import NDArray
 from dpcheck import sessions
 from dpcheck.auditing.audit import AuditResult, audit
 from dpcheck.auditing.identity import identity
-from dpcheck.auditing.inputs import check_must_detect
+from dpcheck.auditing.inputs import check_must_detect, check_path, is_number, is_whole
 from dpcheck.errors import InvalidInput, MechanismError
+from dpcheck.foreign import shortened
 from dpcheck.privacy import Guarantee
 from dpcheck.verdicts import Outcome
 
 Array = NDArray[np.float64]
+MOST = 10**8
+"""Of records, and of entries of one."""
 WITNESSES = ".dpcheck"
 """Folder, under the working directory, where refutations leave their witness."""
 
@@ -73,6 +77,7 @@ def assert_private(
         except Exception:  # of code without a source, say; then no later session takes it for the same
             return {}
 
+    folder = check_path("the folder of witnesses", witnesses)
     asked = {"trials": trials, "failure_probability": failure_probability, "seed": seed, "must_detect": must_detect}
     session = sessions.current()
     given = {name: value for name, value in asked.items() if value is not None}
@@ -95,7 +100,7 @@ def assert_private(
             result = run(resume=None, max_samples=None)
     except (InvalidInput, MechanismError) as error:
         raise error.with_traceback(None)  # noqa: B904 - what caused it stays; the frames of the auditor help nobody
-    message, saved = _judged(result, settings, pathlib.Path(witnesses))
+    message, saved = _judged(result, settings, folder)
     session.hear(settings, result, message, saved, what(settings.failure_probability, settings.seed))
     if message:
         raise AssertionError(message)
@@ -121,8 +126,10 @@ def _judged(result: AuditResult, settings: sessions.Settings, folder: pathlib.Pa
 
 
 def explain(result: AuditResult, folder: pathlib.Path) -> str:
-    """The message of a refutation; saves its witness in `folder`."""
-    return _explained(result, folder)[0]
+    """The message of a refutation; saves its witness in `folder`. Raises `InvalidInput`."""
+    if not isinstance(result, AuditResult):
+        raise InvalidInput(f"what is explained is the result of dp.audit, got {shortened(result)}")
+    return _explained(result, check_path("the folder of witnesses", folder))[0]
 
 
 def _explained(result: AuditResult, folder: pathlib.Path) -> tuple[str, str]:
@@ -149,10 +156,10 @@ def worst_pairs(n: int, low: float = 0.0, high: float = 1.0, d: int | None = Non
     >>> worst_pairs(3)[1]
     array([0., 1., 0.])
     """
-    for name, value in (("n", n), ("d", d)):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
-            raise InvalidInput(f"{name} must be an integer >= 1, got {value!r}")
-    if not (np.isfinite(low) and np.isfinite(high) and low < high):
+    for name, value in (("n", n), *([] if d is None else [("d", d)])):
+        if not (is_whole(value, 1) and value <= MOST):
+            raise InvalidInput(f"{name} must be an integer in [1, {MOST:,}], got {value!r}")
+    if not (is_number(low) and is_number(high) and math.isfinite(low) and math.isfinite(high) and low < high):
         raise InvalidInput(f"low and high must be finite with low < high, got {low!r} and {high!r}")
     data = np.full((n,) if d is None else (n, d), float(low))
     neighbour = data.copy()

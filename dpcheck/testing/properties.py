@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcheck.errors import InvalidInput
+from dpcheck.foreign import shortened
 from dpcheck.testing.strategies import Array, count, hypothesis, neighbouring_pairs
 
 if TYPE_CHECKING:
@@ -32,7 +33,9 @@ def assert_moves_at_most(
         InvalidInput: a bound or norm that makes no sense, or outputs that are not finite or of two shapes.
     """
     __tracebackhide__ = True
-    _check(bound, norm)
+    _check(function, bound, norm)
+    if not (isinstance(pair, Sequence) and len(pair) == 2 and all(isinstance(each, np.ndarray) for each in pair)):
+        raise InvalidInput(f"a pair is two arrays, data and neighbour, such as `worst_pairs(5)`; got {shortened(pair)}")
     one, two = (np.asarray(function(values.copy()), dtype=float) for values in pair)
     if one.shape != two.shape:
         raise InvalidInput(f"the outputs differ in shape: {one.shape} and {two.shape}")
@@ -69,7 +72,7 @@ def assert_sensitivity(
         AssertionError: with the smallest pair that was found.
     """
     __tracebackhide__ = True
-    _check(bound, norm)
+    _check(function, bound, norm)
 
     def moves_at_most(pair: tuple[Array, Array]) -> None:
         __tracebackhide__ = True
@@ -91,7 +94,7 @@ def assert_stability(
     As `assert_sensitivity`, over pairs and seeds.
     """
     __tracebackhide__ = True
-    _check(bound, norm)
+    _check(algorithm, bound, norm)
 
     def moves_at_most(pair: tuple[Array, Array], seed: int) -> None:
         __tracebackhide__ = True
@@ -121,11 +124,13 @@ def _search(moves_at_most: Callable[..., None], function: Any, examples: int, *s
         raise error.with_traceback(None)  # noqa: B904 - the notes of Hypothesis stay, with the pair in them
 
 
-def _check(bound: Any, norm: Any) -> None:
+def _check(function: Any, bound: Any, norm: Any) -> None:
+    if not callable(function):
+        raise InvalidInput(f"what is checked must be a function of the data, got {shortened(function)}")
     if isinstance(bound, bool) or not isinstance(bound, int | float | np.number) or not 0 < bound < np.inf:
         raise InvalidInput(f"the bound must be a finite number > 0, got {bound!r}")
-    if norm not in (1, 2, np.inf):
-        raise InvalidInput(f"norm must be 1, 2 or inf, got {norm!r}")
+    if np.ndim(norm) or norm not in (1, 2, np.inf):
+        raise InvalidInput(f"norm must be 1, 2 or inf, got {shortened(norm)}")
 
 
 def _name(function: Any) -> str:

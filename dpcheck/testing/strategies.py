@@ -77,7 +77,7 @@ def neighbouring_pairs(
         MissingExtra: Hypothesis is not installed.
     """
     st = _strategies()
-    if adjacency not in ADJACENCIES:
+    if not isinstance(adjacency, str) or adjacency not in ADJACENCIES:
         raise InvalidInput(f"adjacency must be one of {', '.join(ADJACENCIES)}, got {adjacency!r}")
     added = adjacency == "add-remove"
     least, most = count("min_records", min_records, 0 if added else 1), count("max_records", max_records)

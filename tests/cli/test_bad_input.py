@@ -176,7 +176,16 @@ def leaky(data: Any, rng: Any, trials: int) -> Any:
     return data.mean() + rng.laplace(scale=0.1 / len(data), size=trials)
 
 
+door: Any = dp  # as those call it who check no types
 WORST, ZEROS = dp.testing.worst_pairs(n=10), np.zeros(99)
+
+
+def audited(**bad: Any) -> Callable[[], Any]:
+    return lambda: dp.audit(leaky, *WORST, dp.PureDP(1.0), **{"trials": 100, **bad})
+
+
+def total(data: Any) -> Any:
+    return data.sum()
 
 
 @pytest.mark.parametrize(
@@ -189,6 +198,52 @@ WORST, ZEROS = dp.testing.worst_pairs(n=10), np.zeros(99)
         (lambda: dp.audit_samples(ZEROS, ZEROS + 1, dp.PureDP(1.0), seed=None), "got None"),  # type: ignore[arg-type]
         (lambda: dp.testing.assert_private(leaky, *WORST, dp.PureDP(1.0), must_detect=1), "the claimed 1, got 1: "),
         (lambda: dp.testing.worst_pairs(n=2.5), "2.5"),  # type: ignore[arg-type]
+        (audited(failure_probability="x"), "failure_probability must be a number in (0, 1), such as 0.05, got 'x'"),
+        (audited(failure_probability=ZEROS), "failure_probability must be a number in (0, 1), such as 0.05, got "),
+        (audited(held_out="x"), "held_out is the share of trials that chooses the event, in [0.005, 0.8], got 'x'"),
+        (audited(chunk=0), "chunk must be an integer >= 1, the most trials of one call, got 0"),
+        (audited(chunk=-1), "chunk must be an integer >= 1, the most trials of one call, got -1"),
+        (audited(mode=ZEROS[:2]), "unknown mode array([0., 0.]); choose one of fixed, anytime"),
+        (audited(score=ZEROS[:2]), "score must be"),
+        (audited(adjacency=ZEROS[:2]), "unknown adjacency '[0. 0.]'; choose one of replace-one, "),
+        (audited(mode="anytime", max_samples="x"), "max_samples must be an integer >= 1, runs on both inputs"),
+        (audited(mode="anytime", max_samples=float("nan")), "max_samples must be an integer >= 1, runs on both"),
+        (audited(mode="anytime", max_samples=0), "max_samples must be an integer >= 1, runs on both inputs together"),
+        (audited(mode="anytime", resume="x"), "resume takes `result.state` of an earlier anytime audit, got 'x'"),
+        (audited(mode="anytime", until=ZEROS), "until must be 'refuted', a function of a Look, or None, got "),
+        (lambda: door.audit_samples(ZEROS, ZEROS, dp.PureDP(1.0), failure_probability="x"), "such as 0.05, got 'x'"),
+        (lambda: door.plan_audit(dp.PureDP(1.0), 2.0, power="x"), "power must lie between the failure probability and"),
+        (
+            lambda: door.plan_audit(dp.PureDP(1.0), 2.0, pilot="x"),
+            "pilot must be (mechanism, data, neighbour), got 'x'",
+        ),
+        (lambda: door.read_outputs(3), "a file of outputs must be a path, as text or a pathlib.Path, got 3"),
+        (
+            lambda: door.read_outputs(b"x.npz"),
+            "a file of outputs must be a path, as text or a pathlib.Path, got b'x.npz'",
+        ),
+        (lambda: door.keep_outputs(3, ZEROS, ZEROS), "the file to keep outputs in must be a path, as text or a"),
+        (lambda: door.keep_outputs("x.jsonl", 3, ZEROS), "x must be an array or a list of outputs, one a run, got 3"),
+        (
+            lambda: door.exact_epsilon("x", "y"),
+            "first must be a probability vector, or a log-density (a function, or a",
+        ),
+        (lambda: door.exact_epsilon([1.0], [1.0], "x"), "delta must lie in [0, 1), got 'x'; 0 is pure DP"),
+        (lambda: door.exact_epsilon(total, total, support=3), "support must be an interval (low, high), got 3"),
+        (lambda: door.exact_epsilon(total, total, breakpoints="x"), "breakpoints must be a list of numbers, got 'x'"),
+        (lambda: door.shrink(leaky, 3), "shrink takes the result of dp.audit that refuted a claim, got 3"),
+        (lambda: door.testing.assert_sensitivity(3, 1), "what is checked must be a function of the data, got 3"),
+        (lambda: door.testing.assert_stability(3, 1), "what is checked must be a function of the data, got 3"),
+        (lambda: door.testing.assert_moves_at_most(total, 3, 1), "a pair is two arrays, data and neighbour, such as"),
+        (lambda: door.testing.assert_sensitivity(total, 1, norm=ZEROS), "norm must be 1, 2 or inf, got "),
+        (
+            lambda: door.testing.assert_private(leaky, *WORST, dp.PureDP(1.0), witnesses=3),
+            "folder of witnesses must be",
+        ),
+        (lambda: door.testing.worst_pairs(n=None), "n must be an integer in [1, 100,000,000], got None"),
+        (lambda: door.testing.worst_pairs(3, low="x"), "low and high must be finite with low < high, got 'x' and 1.0"),
+        (lambda: door.testing.get_profile([]), "no profile [] is registered; there are dev, ci, "),
+        (lambda: door.testing.explain(3, Path()), "what is explained is the result of dp.audit, got 3"),
         (lambda: dp.verify({}), "the field 'label' is missing"),
         (lambda: dp.verify("nowhere.json"), "nowhere.json"),
         (lambda: dp.claim("l1_geometry/thm-4").evaluate(foo=1), "foo"),
