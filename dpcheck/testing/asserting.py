@@ -157,8 +157,10 @@ def worst_pairs(n: int, low: float = 0.0, high: float = 1.0, d: int | None = Non
     array([0., 1., 0.])
     """
     for name, value in (("n", n), *([] if d is None else [("d", d)])):
-        if not (is_whole(value, 1) and value <= MOST):
-            raise InvalidInput(f"{name} must be an integer in [1, {MOST:,}], got {value!r}")
+        if not is_whole(value, 1):
+            raise InvalidInput(f"{name} must be an integer >= 1, got {value!r}")
+        if value > MOST:
+            raise InvalidInput(f"{name} must be at most {MOST:,}, got {value:,}")
     if not (is_number(low) and is_number(high) and math.isfinite(low) and math.isfinite(high) and low < high):
         raise InvalidInput(f"low and high must be finite with low < high, got {low!r} and {high!r}")
     data = np.full((n,) if d is None else (n, d), float(low))
