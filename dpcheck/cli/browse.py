@@ -216,6 +216,11 @@ def show_command(label: str, root: str | None, also: tuple[str, ...], store: str
 def _of_no_statement(label: str, root: str | None, also: tuple[str, ...]) -> None:
     """Raises `InvalidInput` that names the command for what has a name and no statement: a paper, or an algorithm."""
     typed = "".join(f" --also {shlex.quote(path)}" for path in also)
+    from dpcheck.engine import layout
+    from dpcheck.engine.fetching import beside, refuse_unnamed
+
+    if "/" not in label:
+        refuse_unnamed(beside(layout.find(root), also), label)
     if "/" not in label and label in index_of(root, also).papers:
         raise InvalidInput(f"{label} is a paper: `dpcheck list --paper {label}{typed}` shows its statements")
     if label in _algorithms(root, also):

@@ -126,6 +126,7 @@ def mutate_command(
 
     until = None if budget is None else time.monotonic() + budget
     doing("mutate, collecting statements and checks")
+    _refuse_unknown(what, root, also)
     catalogue = catalogue_of(root, also, with_mutants=save or not families or "seeded" in families)
     committed = catalogue.layout.committed.parent / NAME
     table = Table.read(committed)
@@ -192,6 +193,24 @@ def mutate_command(
     if not results and not resolution:
         complain("no mutant was tried; give it a larger budget, or name what has mutants")
         leave(Exit.UNEXPECTED)
+
+
+def _refuse_unknown(what: tuple[str, ...], root: str | None, also: tuple[str, ...]) -> None:
+    """Ends where something was named that is nowhere, before all is imported; not beside papers of one's own."""
+    from dpcheck.engine import index, layout
+    from dpcheck.engine.fetching import beside, refuse_unnamed
+
+    here = layout.find(root)
+    if also or here.papers or here.installed:
+        return
+    known = index.algorithms() if what else []
+    catalogue = beside(here, ())
+    try:
+        for name in what:
+            refuse_unnamed(catalogue, name, known)
+    except UnknownLabel as error:
+        complain(str(error))
+        leave(Exit.USAGE)
 
 
 def _gate(

@@ -99,7 +99,7 @@ def run_command(
     sources is computed again.
     """
     from dpcheck.cli.progress import progress
-    from dpcheck.engine.fetching import refuse_unknown
+    from dpcheck.engine.fetching import refuse_unnamed
     from dpcheck.engine.run import CheckRunner
     from dpcheck.engine.store import Store
 
@@ -115,8 +115,7 @@ def run_command(
     named = list({Path(path).resolve(): path for path in given}.values())
     catalogue = lazily(root, named) if what else catalogue_of(root, named)
     for argument in what if not named else ():
-        if argument.count("/") == 1 and "::" not in argument and not argument.endswith(("/", ".py")):
-            refuse_unknown(catalogue, argument)
+        refuse_unnamed(catalogue, argument)
     checks = catalogue.select(what)
     if what:
         catalogue.conform(checks)

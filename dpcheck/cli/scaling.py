@@ -70,11 +70,14 @@ def scaling_command(
         _show_pairs(catalogue_of(root, also), what, variable, store, as_json)
         return
     from dpcheck.cli.progress import Remaining
+    from dpcheck.engine.fetching import refuse_unnamed
     from dpcheck.engine.run import run
     from dpcheck.engine.store import Store
 
     named = [*also, *(argument for argument in what if Path(argument).exists())]
     catalogue = lazily(root, named) if what else catalogue_of(root, named)
+    for argument in what if not named else ():
+        refuse_unnamed(catalogue, argument)
     checks = _rates(catalogue.select(what), variable)
     if what:
         catalogue.conform(checks)

@@ -122,7 +122,7 @@ class Fetch:
             self._begin()
             self._import([file for file in self.files if file.path in had])
             self._collect(self._own())
-        if kind == "papers" and name and not self._has_paper(name):
+        if kind == "papers" and name and not self.has_paper(name):
             return
         if kind in ("all", "papers") or not name:
             self._all()
@@ -161,7 +161,7 @@ class Fetch:
         content = {file.path for file in self.files}
         return [file for path, file in self._catalogue._collected.items() if path not in content]
 
-    def _has_paper(self, key: str) -> bool:
+    def has_paper(self, key: str) -> bool:
         """Whether a content file may hold a statement of that paper; where one does not parse, any may."""
         heads = [self._found.get(file.path) for file in self.files]
         return any(one is None or any(label.startswith(f"{key}/") for label in one.states) for one in heads)
@@ -222,6 +222,36 @@ def refuse_unknown(catalogue: Catalogue, label: str) -> None:
         return
     if not catalogue.errors:  # what could not be read may hold it
         raise UnknownLabel(label, _stated(catalogue))
+
+
+def refuse_unnamed(catalogue: Catalogue, name: str, others: Iterable[str] = ()) -> None:
+    """Raises `UnknownLabel`, as `refuse_unknown`, of what names no paper, no statement and no check.
+
+    Left to whoever imports what it takes are paths, ids of checks, keys of papers, and what stands anywhere in the
+    texts: it may be the name of a check.
+
+    Args:
+        others: labels that are known besides.
+    """
+    if not isinstance(catalogue.claims, Shelf) or Path(name).exists() or name.count("/") > 1 or "::" in name:
+        return
+    if name.endswith(("/", ".py")) or name in others:
+        return
+    if "/" in name:
+        refuse_unknown(catalogue, name)
+        return
+    here = Fetch(Catalogue(catalogue.layout, own=Own.of(catalogue.layout)))
+    own = {key for keys in catalogue.own.folders.values() for key in keys}
+    papers = own.union(
+        row.label.partition("/")[0] for row in [*imported(catalogue.claims), *imported(catalogue.checks)]
+    )
+    if name in papers or here.has_paper(name) or catalogue.errors:
+        return
+    files = {*(file.path for file in here.files), *catalogue._collected}
+    if not any(name in path.read_text(encoding="utf-8") for path in files):
+        stated = _stated(catalogue)
+        keys = dict.fromkeys(label.partition("/")[0] for label in stated)
+        raise UnknownLabel(name, [*stated, *keys, *sorted(papers), *others])
 
 
 def _stated(catalogue: Catalogue) -> list[str]:

@@ -308,11 +308,20 @@ class TestLazily:
     ) -> None:
         """What is near is read off the texts: a full load takes many times as long."""
         monkeypatch.setattr(fetching.Fetch, "_all", lambda self: pytest.fail("everything is imported"))
-        command = ("run" if label.count("/") else "show", "show")
-        for name in command:
+        monkeypatch.setattr(catalogue, "load_from", lambda *_, **__: pytest.fail("everything is imported"))
+        for name in ("run", "show", "scaling", "mutate"):
             told = said(name, label, code=2)
             assert f"unknown label {label!r}" in told
             assert "did you mean toy/thm-1" in told or label != "toy/thm-2"
+
+    def test_what_may_name_a_paper_a_check_or_a_file_is_left_to_whoever_imports_it(self, root: Path) -> None:
+        lazy = fetching.lazily(layout.find(root))
+        check = next(iter(fetching.lazily(layout.find(root)).checks.values()))
+        for name in ("toy", "toy/thm-1", check.id, check.name, str(root), "a/b/c", "mine.py"):
+            fetching.refuse_unnamed(lazy, name)
+        fetching.refuse_unnamed(lazy, "toy/alg-9", ["toy/alg-9"])
+        with pytest.raises(UnknownLabel, match="did you mean toy"):
+            fetching.refuse_unnamed(lazy, "toyy")
 
     def test_unknown_labels_name_near_misses(self, root: Path) -> None:
         with pytest.raises(UnknownLabel, match="did you mean toy/thm-1"):
