@@ -14,7 +14,7 @@ import numpy as np
 
 from dpcheck import seeds
 from dpcheck.errors import CollectionError, InvalidInput
-from dpcheck.labels import split_label
+from dpcheck.labels import named, split_label
 from dpcheck.verdicts import Outcome, Verdict, combine
 
 if TYPE_CHECKING:
@@ -275,12 +275,14 @@ def check(
         needs: optional packages, as "opendp" or "opendp==0.15.1", without which the check is skipped, with that reason.
         also: further labels that the same computation bears on; it is run and counted once.
     """
+    if isinstance(also, str) or not isinstance(also, Sequence):
+        raise CollectionError(f"{label}: also is a list of labels, got {also!r}")
     for each in (label, *also):
-        split_label(each)
-    if kind not in get_args(CheckKind):
+        split_label(named(each))
+    if not isinstance(kind, str) or kind not in get_args(CheckKind):
         raise CollectionError(f"{label}: unknown kind {kind!r}; choose one of {', '.join(get_args(CheckKind))}")
     share = _share(kind) if failure_probability is None else failure_probability
-    if not 0 < share < 1:
+    if isinstance(share, bool) or not isinstance(share, int | float | np.number) or not 0 < share < 1:
         raise CollectionError(f"{label}: the failure probability of a check lies in (0, 1), got {share!r}")
     usual = (Outcome.HOLDS, Outcome.CONSISTENT) if kind in ("privacy", "rate") else (Outcome.HOLDS,)
     expected = usual if expect is None else [expect] if isinstance(expect, str) else list(expect)
@@ -311,5 +313,5 @@ class Unchecked:
 
 def unchecked(label: str, reason: str) -> Unchecked:
     """States why a claim has no check: `no_time = unchecked("paper/lem-1", "cited; no constant is stated")`."""
-    split_label(label)
+    split_label(named(label))
     return Unchecked(label, reason)

@@ -14,14 +14,19 @@ import scipy  # `scipy.special` takes a quarter of a second: loaded on first use
 from numpy.typing import NDArray
 
 from dpcheck.errors import InvalidInput
+from dpcheck.foreign import shortened
 
 Adjacency = Literal["replace-one", "add-remove", "user-level"]
 ADJACENCIES: tuple[str, ...] = get_args(Adjacency)
 
 
+def _check_number(name: str, value: Any) -> None:
+    if isinstance(value, bool | str) or not isinstance(value, SupportsFloat) or np.ndim(value):
+        raise InvalidInput(f"{name} must be a number, got {shortened(value)}")
+
+
 def _positive(name: str, value: float, *, zero: bool = False) -> None:
-    if isinstance(value, bool | str) or not isinstance(value, SupportsFloat):
-        raise InvalidInput(f"{name} must be a number, got {value!r}")
+    _check_number(name, value)
     if not (math.isfinite(value) and (value > 0 or (zero and value == 0))):
         raise InvalidInput(f"{name} must be a finite number {'>=' if zero else '>'} 0, got {value!r}")
 
@@ -38,6 +43,7 @@ class Guarantee(abc.ABC):
 
     def epsilon_at(self, delta: float) -> float:
         """Smallest epsilon >= 0 with `self.delta_at(epsilon) <= delta`; inf when there is none."""
+        _check_number("delta", delta)
         if not 0 <= delta < 1:
             raise InvalidInput(f"delta must lie in [0, 1), got {delta!r}; 0 is pure DP")
         if self.delta_at(0.0) <= delta:
@@ -85,7 +91,7 @@ class ApproxDP(Guarantee):
         return self.delta + (1 - self.delta) * pure_delta(self.epsilon, epsilon)
 
     def epsilon_at(self, delta: float) -> float:
-        return self.epsilon if delta == self.delta else super().epsilon_at(delta)
+        return self.epsilon if np.ndim(delta) == 0 and delta == self.delta else super().epsilon_at(delta)
 
     def __str__(self) -> str:
         return f"({self.epsilon:g}, {self.delta:g})-DP"
@@ -119,6 +125,7 @@ class RenyiDP(Guarantee):
     epsilon: float
 
     def __init__(self, alpha: float, epsilon: float) -> None:
+        _check_number("the order alpha", alpha)
         if not (math.isfinite(alpha) and alpha > 1):
             raise InvalidInput(f"the order alpha must be a finite number > 1, got {alpha!r}")
         _positive("epsilon", epsilon)

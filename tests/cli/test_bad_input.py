@@ -198,6 +198,15 @@ def total(data: Any) -> Any:
         (lambda: dp.audit_samples(ZEROS, ZEROS + 1, dp.PureDP(1.0), seed=None), "got None"),  # type: ignore[arg-type]
         (lambda: dp.testing.assert_private(leaky, *WORST, dp.PureDP(1.0), must_detect=1), "the claimed 1, got 1: "),
         (lambda: dp.testing.worst_pairs(n=2.5), "2.5"),  # type: ignore[arg-type]
+        (lambda: door.check(3, "privacy"), "a label is text such as 'l1_geometry/thm-4', got 3; `dpcheck list` shows"),
+        (lambda: door.check("a/thm-1", ZEROS[:2]), "a/thm-1: unknown kind array([0., 0.]); choose one of "),
+        (lambda: door.check("a/thm-1", "privacy", also=3), "a/thm-1: also is a list of labels, got 3"),
+        (lambda: door.check("a/thm-1", "privacy", also="a/thm-2"), "also is a list of labels, got 'a/thm-2'"),
+        (lambda: door.check("a/thm-1", "privacy", failure_probability="x"), "lies in (0, 1), got 'x'"),
+        (lambda: door.unchecked(3, "why"), "a label is text such as 'l1_geometry/thm-4', got 3; `dpcheck list` shows"),
+        (lambda: door.RenyiDP("x", 1.0), "the order alpha must be a number, got 'x'"),
+        (lambda: door.PureDP(ZEROS[:2]), "epsilon must be a number, got array([0., 0.])"),
+        (lambda: dp.PureDP(1.0).epsilon_at(door.Claim), "delta must be a number, got "),
         (audited(failure_probability="x"), "failure_probability must be a number in (0, 1), such as 0.05, got 'x'"),
         (audited(failure_probability=ZEROS), "failure_probability must be a number in (0, 1), such as 0.05, got "),
         (audited(held_out="x"), "held_out is the share of trials that chooses the event, in [0.005, 0.8], got 'x'"),
