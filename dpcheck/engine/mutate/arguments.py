@@ -14,6 +14,7 @@ from dpcheck.engine import collect, homes, sources
 from dpcheck.engine.catalogue import Catalogue
 from dpcheck.engine.mutate import claims
 from dpcheck.engine.mutate.claims import DROPPED
+from dpcheck.engine.mutate.listed import Listed
 from dpcheck.engine.mutate.mutation import Mutation
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Outcome
@@ -58,7 +59,7 @@ class Arguments:
     """Comments that begin as an argument does and are none."""
 
     def __post_init__(self) -> None:
-        self.written, self.broken = {}, []
+        self.written, self.broken, self._listed = {}, [], Listed()
         root = self.catalogue.layout.root
         for folder in self.catalogue.folders:
             for file in collect.files(folder) if folder.is_dir() else ():
@@ -72,15 +73,19 @@ class Arguments:
 
     def of_claim(self, label: str) -> Iterator[Mutation]:
         """Every wrong form of a claim, with why it need not be noticed where something says so."""
-        for mutation in claims.of_claim(self.catalogue.claims[label]):
+        for mutation in self._listed.of_claim(self.catalogue.claims[label]):
             yield replace(mutation, argued=self._argued(mutation))
+
+    def keep(self) -> None:
+        """What wrong forms there are, for later commands."""
+        self._listed.keep()
 
     def stale(self) -> list[str]:
         """Arguments of another formula than stands there, of no mutant, or of what none can be equivalent."""
         entries = list(self.broken)
         for (label, said), each in self.written.items():
             claim = self.catalogue.claims.get(label)
-            mutants = {} if claim is None else {m.said: m for m in claims.of_claim(claim)}
+            mutants = {} if claim is None else {m.said: m for m in self._listed.of_claim(claim)}
             if said not in mutants:
                 entries.append(f"{each.place} argues of {label}, {said}, which is no wrong form of it")
             elif mutants[said].operator in (claims.UP, claims.DOWN):

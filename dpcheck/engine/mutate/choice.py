@@ -55,6 +55,7 @@ def mutations(
         for label in asked:
             every += arguments.of_claim(label)
             made(len(every))
+        arguments.keep()
     kinds = {label: kind for label, kind in catalogue.algorithms.items() if _concerned(catalogue, label, wanted)}
     if "code" in families:
         owners = {module: paper for paper in catalogue.own.code for module in _of_own(catalogue, paper)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cmath
 import functools
+import itertools
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -20,20 +21,40 @@ HALF = sp.Rational(1, 2)
 Path = tuple[int, ...]
 Change = tuple[str, str, sp.Expr]
 """Operator, what was done, and the formula that comes out."""
+Wrong = tuple[int, str, str]
+"""A wrong form of a claim: its place among all that can be done, or of the assumption; operator, and what was done."""
 Words = tuple[Any, ...]
 """A text and what is put into it: most that can be done is never told, and to print a formula takes long."""
 
 
-def of_claim(claim: Claim) -> Iterator[Mutation]:
-    """Every wrong form of one claim: of the bound with constants where it has one, else of its order."""
-    name = "explicit" if claim.explicit is not None else "order"
-    bound = getattr(claim, name)
-    if bound is not None:
-        for operator, said, wrong in changes(sp.sympify(bound), constants=name == "explicit"):
+def of_claim(claim: Claim, known: Sequence[Wrong] | None = None) -> Iterator[Mutation]:
+    """Every wrong form of one claim: of the bound with constants where it has one, else of its order.
+
+    Args:
+        known: what is `listed` of it, which takes long to find; None: it is found now.
+    """
+    name, bound = _bound(claim)
+    for place, operator, said in listed(claim) if known is None else known:
+        if operator == DROPPED:
+            rest = claim.assumptions[:place] + claim.assumptions[place + 1 :]
+            yield _mutation(claim, operator, said, "assumptions", lambda rest=rest: rest)
+        else:
+            wrong = functools.partial(_formed, bound, place, constants=name == "explicit")
             yield _mutation(claim, operator, said, name, wrong)
-    for assumption in claim.assumptions:
-        rest = tuple(each for each in claim.assumptions if each is not assumption)
-        yield _mutation(claim, DROPPED, without(assumption), "assumptions", rest)
+
+
+def listed(claim: Claim) -> list[Wrong]:
+    """What the wrong forms of one claim are."""
+    name, bound = _bound(claim)
+    different = () if bound is None else _different(sp.sympify(bound), constants=name == "explicit")
+    found = [(place, operator, said) for place, operator, said, _ in different]
+    return found + [(place, DROPPED, without(each)) for place, each in enumerate(claim.assumptions)]
+
+
+def _bound(claim: Claim) -> tuple[str, Any]:
+    """What of a claim is made wrong: its bound with constants where it has one, else its order."""
+    name = "explicit" if claim.explicit is not None else "order"
+    return name, getattr(claim, name)
 
 
 def without(assumption: sp.Basic) -> str:
@@ -43,26 +64,44 @@ def without(assumption: sp.Basic) -> str:
 def scaled(claim: Claim, factor: float) -> Mutation:
     """The claim with its bound multiplied: for its resolution."""
     operator = UP if factor > 1 else DOWN
-    return _mutation(claim, operator, f"× {factor:.6g}", "explicit", sp.Float(factor) * claim.explicit)
+    wrong = sp.Float(factor) * claim.explicit
+    return _mutation(claim, operator, f"× {factor:.6g}", "explicit", lambda: wrong)
 
 
-def _mutation(claim: Claim, operator: str, said: str, name: str, value: Any) -> Mutation:
+def _mutation(claim: Claim, operator: str, said: str, name: str, value: Callable[[], Any]) -> Mutation:
     def apply() -> None:
-        object.__setattr__(claim, name, value)
+        object.__setattr__(claim, name, value())
 
     return Mutation("claim", claim.label, operator, said, apply, reads=(claim.label,))
 
 
 def changes(bound: sp.Expr, *, constants: bool) -> Iterator[Change]:
     """The wrong forms of a formula, no two of which are the same function; without constants, those of its order."""
+    return ((operator, said, wrong) for _, operator, said, wrong in _different(bound, constants=constants))
+
+
+def _different(bound: sp.Expr, *, constants: bool) -> Iterator[tuple[int, str, str, sp.Expr]]:
+    """`changes`, each with its place among all that can be done."""
     points = [_Point(seed) for seed in (1, 2)]
     seen = {_signature(bound, points)}
-    for operator, (text, *told), path, part in _all(bound, constants):
+    for place, (operator, (text, *told), path, part) in enumerate(_all(bound, constants)):
         wrong = _with(bound, path, part)
         signature = _signature(wrong, points)
         if signature not in seen and (signature is not None or None in seen):  # else it is no number any more
             seen.add(signature)
-            yield operator, text.format(*told), wrong
+            yield (
+                place,
+                operator,
+                text.format(*map(str, told)),
+                wrong,
+            )  # `format` itself asks first whether it is a number
+
+
+def _formed(bound: Any, place: int, *, constants: bool) -> sp.Expr:
+    """The formula at one place among all that can be made of a bound."""
+    expression = sp.sympify(bound)
+    _, _, path, part = next(itertools.islice(_all(expression, constants), place, None))
+    return _with(expression, path, part)
 
 
 def _all(bound: sp.Expr, constants: bool) -> Iterator[tuple[str, Words, Path, sp.Basic]]:
@@ -141,7 +180,7 @@ class _Point:
 
     def _value(self, part: sp.Basic) -> complex:
         if isinstance(part, sp.Symbol):
-            return random.Random(f"{part}{self._seed}").uniform(0.2, 3)
+            return self._drawn(part.name)
         if part in (sp.zoo, sp.nan, sp.oo, -sp.oo):
             raise ValueError(f"{part} is no number")
         if part.is_Number or part in (sp.pi, sp.E):
@@ -150,8 +189,17 @@ class _Point:
             return self.value(part.base) ** self.value(part.exp)
         simple = FUNCTIONS.get(part.func)
         if simple is None:  # a sum, say, or a special function: another one has another value
-            return random.Random(f"{part}{self._seed}").uniform(0.2, 3)
+            return self._drawn(_text(part))
         return simple([self.value(each) for each in part.args])
+
+    def _drawn(self, text: str) -> complex:
+        return random.Random(f"{text}{self._seed}").uniform(0.2, 3)
+
+
+@functools.lru_cache(maxsize=4096)
+def _text(part: sp.Basic) -> str:
+    """A part as it is printed, once for all points."""
+    return str(part)
 
 
 FUNCTIONS: dict[Any, Callable[[list[complex]], complex]] = {
