@@ -97,29 +97,29 @@ def running(
     Args:
         trials: on each input; kept: outputs that are held in memory.
         audited: all of them count towards one audit of the claim.
-        bounded: whoever runs it refuses too many itself: there is no pilot then without workers.
+        bounded: whoever runs it refuses more than `MOST_TRIALS` itself.
         options: of the pilot.
 
     Raises:
         InvalidInput: they would take a month, or more memory than there is.
     """
+    from dpcheck.auditing.inputs import MOST_TRIALS
     from dpcheck.auditing.mechanisms import mechanism_name
     from dpcheck.auditing.workers import spread
     from dpcheck.recorded.pilot import pilot
     from dpcheck.recorded.planning import detectable_at_best, duration
 
     runs = 2 * trials
-    if workers is None and (bounded or runs < MANY):
+    if workers is None and (runs < MANY or (bounded and trials > MOST_TRIALS)):
         yield mechanism
         return
-    least = detectable_at_best(claim, trials, failure_probability) if audited and workers is not None else 0.0
+    least = detectable_at_best(claim, trials, failure_probability) if audited else 0.0
     then = f"; at the end a true ε of {least:.3f} at best would be refuted" if least else ""
     told = Runs(mechanism_name(mechanism), runs if audited else 0, then)
     with spread(mechanism, workers, told) as inside:
         cost = pilot(inside, *pair, runs=runs, workers=workers or 1, **options)
         cost.check(runs, kept)
-        if workers is not None:
-            took = f"{runs:,} runs take about {duration(runs * cost.seconds)}" if audited else ""
-            click.echo(f"{cost.name}: {cost}" + (f"; {took}{then}" if took else ""), err=True)
+        took = f"{runs:,} runs take about {duration(runs * cost.seconds)}" if audited else ""
+        click.echo(f"{cost.name}: {cost}" + (f"; {took}{then}" if took else ""), err=True)
         with told.shown():
             yield inside

@@ -11,6 +11,9 @@ import numpy as np
 import pytest
 from pairs import PAIR
 
+from dpcheck import processes
+from dpcheck.cli import slow
+
 Cli = Callable[..., Any]
 MECHANISMS = """
 import os, pathlib
@@ -45,6 +48,28 @@ def test_the_same_words_with_one_and_with_two(cli: Cli, here: Path) -> None:
         assert "1,600 runs take about" in done.stderr
         assert "at the end a true ε of 1." in done.stderr
     assert said[0] == said[1]
+
+
+def test_many_runs_are_told_or_refused_beforehand_without_workers_too(
+    cli: Cli, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ("audit", "slow.py:leaky", *PAIR, "--per-call")
+    with monkeypatch.context() as small:
+        small.setattr(processes, "physical_memory", lambda: 2**30)
+        told = cli(*asked, "--trials", "999999999", code=2)
+    assert told.stdout == ""
+    assert "GiB where this machine has 1: take fewer trials" in told.stderr
+    asked = (*asked, "--trials", "800", "--json")
+    plain = cli(*asked, code=1)
+    monkeypatch.setattr(slow, "MANY", 1600)
+    done = cli(*asked, code=1)
+    assert "1,600 runs take about" in done.stderr
+    assert plain.stderr == ""
+    one, two = (
+        {name: value for name, value in json.loads(each.stdout).items() if "seconds" not in name}
+        for each in (plain, done)
+    )
+    assert one == two
 
 
 def test_kept_outputs_are_the_same_too(cli: Cli, here: Path) -> None:
