@@ -21,7 +21,8 @@ ADJACENCIES: tuple[str, ...] = get_args(Adjacency)
 
 
 def _check_number(name: str, value: Any) -> None:
-    if isinstance(value, bool | str) or not isinstance(value, SupportsFloat) or np.ndim(value):
+    array = isinstance(value, np.ndarray) and value.ndim > 0
+    if array or isinstance(value, bool | str) or not isinstance(value, SupportsFloat):
         raise InvalidInput(f"{name} must be a number, got {shortened(value)}")
 
 

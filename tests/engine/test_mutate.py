@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import click
@@ -16,7 +17,8 @@ import sympy as sp
 
 from dpcheck.claims import Paper
 from dpcheck.cli.mutating import Duration
-from dpcheck.engine.mutate import choice, claims, code, mutation, nulls
+from dpcheck.engine import memo
+from dpcheck.engine.mutate import choice, claims, code, listed, mutation, nulls
 from dpcheck.engine.mutate.forks import forked
 from dpcheck.engine.mutate.mutation import Trial
 from dpcheck.engine.mutate.table import SampleOfMutants, Table, rows
@@ -357,3 +359,22 @@ def test_a_line_that_no_command_wrote_is_named(tmp_path, row, says):
     path.write_text(json.dumps(row) + "\n")
     with pytest.raises(StoreError, match=f"mutants.jsonl:1 is no line of `dpcheck mutate --save`: {says}"):
         Table.read(path)
+
+
+def test_wrong_forms_that_were_kept_are_those_that_are_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Nothing is worked out for them a second time, and each changes the claim as what was found would."""
+    monkeypatch.setenv(memo.FOLDER, str(tmp_path))
+    found = list(claims.changes(BOUND, constants=True))
+    toy = Paper(key="toy", title="T", authors="A", reference="R")
+    claim = toy.claim("toy/thm-1", "T", "S", kind="theorem", explicit=BOUND, assumptions=[n >= 4, d <= n])
+    first = listed.Listed()
+    told = [each.key for each in first.of_claim(claim)]
+    first.keep()
+    monkeypatch.setattr(claims, "listed", lambda claim: pytest.fail("worked out again"))
+    kept = list(listed.Listed().of_claim(claim))
+    assert [each.key for each in kept] == told
+    for (operator, said, wrong), change in zip(found, kept, strict=False):
+        change.apply()
+        assert (change.operator, change.said, claim.explicit) == (operator, said, wrong)
+    kept[-2].apply()
+    assert claim.assumptions == (d <= n,)

@@ -36,7 +36,7 @@ def of_claim(claim: Claim, known: Sequence[Wrong] | None = None) -> Iterator[Mut
     name, bound = _bound(claim)
     for place, operator, said in listed(claim) if known is None else known:
         if operator == DROPPED:
-            rest = claim.assumptions[:place] + claim.assumptions[place + 1 :]
+            rest = tuple(each for number, each in enumerate(claim.assumptions) if number != place)
             yield _mutation(claim, operator, said, "assumptions", lambda rest=rest: rest)
         else:
             wrong = functools.partial(_formed, bound, place, constants=name == "explicit")
