@@ -134,7 +134,7 @@ def _interval(support: Any) -> tuple[float, float]:
 
 def _breakpoints(values: Any) -> list[float]:
     """Raises `InvalidInput`."""
-    points = list(values) if isinstance(values, Iterable) else [None]
+    points: list[Any] = list(values) if isinstance(values, Iterable) else [None]
     if not all(map(is_number, points)):
         raise InvalidInput(f"breakpoints must be a list of numbers, got {shortened(values)}")
     return points

@@ -32,7 +32,7 @@ def is_number(value: Any) -> bool:
 
 def is_whole(value: Any, least: int) -> bool:
     """Whether it is an integer from `least` on."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= least
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= least
 
 
 def check_failure_probability(value: Any) -> None:

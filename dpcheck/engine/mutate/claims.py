@@ -37,7 +37,7 @@ def of_claim(claim: Claim, known: Sequence[Wrong] | None = None) -> Iterator[Mut
     for place, operator, said in listed(claim) if known is None else known:
         if operator == DROPPED:
             rest = tuple(each for number, each in enumerate(claim.assumptions) if number != place)
-            yield _mutation(claim, operator, said, "assumptions", lambda rest=rest: rest)
+            yield _mutation(claim, operator, said, "assumptions", functools.partial(tuple, rest))
         else:
             wrong = functools.partial(_formed, bound, place, constants=name == "explicit")
             yield _mutation(claim, operator, said, name, wrong)
