@@ -33,13 +33,6 @@ LEVEL = 0.05
 LEAST = 1000
 """Runs on each input, at least, of a private mechanism; of a broken one 50."""
 GOALS = {4: 0.90, 16: 1.00}
-UNTOLD = {"held-noise-of-eight-bits": 86}
-"""Runs, both inputs together, of the best test that must learn the event, where the fewest are of one that is told it.
-
-Each input has 256 values of its own, equally likely, and nothing says which: only repeats tell. Against the 1-DP pair
-in which each of the 512 values comes e times as often from one input, drawn by a coin, as from the other, the
-likelihood-ratio test (level 5 %, power 95 %, on average over the coins) takes 86 runs, by simulation of 4,000 draws.
-"""
 
 
 @dataclass(frozen=True)
@@ -87,8 +80,6 @@ def show(judged: Judged, times: int) -> None:
     exact = "inf" if kill.exact_epsilon == math.inf else f"{kill.exact_epsilon:.3f}"
     figures = f"{least:>8}{times:>4}{judged.runs:>9,}{judged.bound:>8.3f}{kill.claim.epsilon:>8.3f}{exact:>8}"
     said = "" if judged.rightly else "WRONGLY"
-    if judged.mutant.name in UNTOLD:
-        said += f"  {UNTOLD[judged.mutant.name]} for whoever must learn the event"
     print(f"{judged.mutant.name:<58}{figures}{judged.refuted:>4} of {judged.seeds}  {said}".rstrip(), flush=True)
 
 

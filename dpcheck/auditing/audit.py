@@ -143,7 +143,7 @@ def audit(
         shares = {name: share * failure_probability for name, share in spending.split(claim, mode).items()}
         plan = plans.learn(runner, held, samples, claim, shares["bound"], score, seed)
         premise = _premise(plan, seed, failure_probability)
-        counted = plans.count(runner, held, plan, samples, claim, shares["bound"], premise, seed)
+        counted = plans.count(runner, held, plan, samples, claim, shares["bound"], premise, score, seed)
         premise.check()
         premise.broken = premise.broken or runner.elsewhere()
         return _conclude(

@@ -248,6 +248,11 @@ def _continuous(counts: NDArray[np.int64]) -> bool:
     return 2 * len(counts) > int(counts.sum()) and twice <= max(2, len(counts) // 1000)
 
 
+def each_a_cell(values: int, scores: int, cells: int = CELLS) -> bool:
+    """Whether so many different values among so many scores are few enough for each to be a cell."""
+    return values <= 4 * cells and scores >= 4 * values
+
+
 def _edges(pooled: Array, cells: int, even: bool = False) -> tuple[Array, Array]:
     """Atoms (values that repeat), and edges: quantiles, geometric in both tails, and both sides of each atom.
 
@@ -257,7 +262,7 @@ def _edges(pooled: Array, cells: int, even: bool = False) -> tuple[Array, Array]
     if len(pooled) == 0:
         return np.zeros(0), np.zeros(0)
     values, counts = np.unique(pooled, return_counts=True)
-    if len(values) <= 4 * cells and len(pooled) >= 4 * len(values):
+    if each_a_cell(len(values), len(pooled), cells):
         return values, values[1:]
     often = counts >= (REPEATS if _continuous(counts) else max(8, len(pooled) // 2000))
     atoms = values[often][np.argsort(-counts[often], kind="stable")][:cells]

@@ -6,10 +6,23 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dpcheck.auditing.cells import each_a_cell
 from dpcheck.auditing.families import MOST_PAIRED, Additive, Flexible, Pairs, Quadratic, Shifts
 from dpcheck.auditing.mechanisms import Outputs
-from dpcheck.auditing.scores import FEW, Cells, Classifier, Identity, Outcomes, OutputFunction, Projection, Score
+from dpcheck.auditing.scores import (
+    FEW,
+    Cells,
+    Classifier,
+    Identity,
+    Outcomes,
+    OutputFunction,
+    Projection,
+    Returning,
+    Score,
+    distinct_rows,
+)
 from dpcheck.errors import InvalidInput
 
 FEW_COLUMNS = 3
@@ -52,6 +65,25 @@ def _automatic(sample: Outputs, distinct: int, categorical: bool) -> list[Score]
     if width <= FEW_COLUMNS:
         candidates += [Projection(column) for column in np.eye(width)]
     return [*candidates, Classifier("boosting")]
+
+
+def returning(score: Any, rows: NDArray[np.float64], held: int) -> list[Score]:
+    """Those that go by how often a value came before, for outputs of which some came back.
+
+    Args:
+        rows: (n, columns) outputs on both inputs; held: so many cut the cells of other scores, which tell values apart
+            that come often.
+    """
+    if not isinstance(score, str):
+        return []
+    width = rows.shape[1]
+    places: list[int | None] = [None, *range(width)] if 1 < width <= FEW_COLUMNS else [None]
+    distinct = {place: distinct_rows(rows if place is None else rows[:, [place]]) for place in places}
+    return [
+        Returning(column=place)
+        for place, values in distinct.items()
+        if values < len(rows) and not each_a_cell(values, held)
+    ]
 
 
 def _beyond_lines(width: int, rows: int) -> list[Score]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from dpcheck import seeds
 from dpcheck.auditing import rules, scores, words
 from dpcheck.auditing.cells import SURE, Partition, learn_partition
-from dpcheck.auditing.choosing import choose
+from dpcheck.auditing.choosing import choose, returning
 from dpcheck.auditing.mechanisms import Outputs, join
 from dpcheck.auditing.premise import Premise
 from dpcheck.auditing.runner import DrawnOutputs, Runner, block_size
@@ -131,10 +132,14 @@ def learn(
     return _best(rivals, held, samples, claim, failure_probability, rng)
 
 
+LOOKED_AT = 4096
+"""Outputs on each input that tell which scores suit them."""
+
+
 def candidates(runner: Runner, held: tuple[Outputs, Outputs], score: Any) -> list[scores.Score]:
     """The scores that suit these outputs on both inputs."""
     p, q = held
-    look = min(len(p), 4096)
+    look = min(len(p), LOOKED_AT)
     distinct = scores.distinct_rows(np.concatenate([p.matrix[:look], q.matrix[:look]]))
     return choose(score, _part(p, slice(0, look)), distinct, runner.encoder.categorical)
 
@@ -158,6 +163,39 @@ def learn_anew(
     return _best(named or rivals, before, samples, claim, failure_probability, rng)
 
 
+SURER = 2.0
+"""Times the promise of the score chosen before that a score of values one by one must make. Outputs on a fine lattice
+come back, too, and there a law of few parameters is the better guide, although chance may let it promise less."""
+
+
+def or_returning(
+    plan: Plan,
+    before: tuple[Outputs, Outputs],
+    held: int,
+    samples: int,
+    claim: Guarantee,
+    alpha: float,
+    score: Any,
+    seed: int,
+    stage: int,
+) -> Plan:
+    """The plan of a stage, or one that goes by how often values came before, where that promises far more.
+
+    Args:
+        before: outputs before the stage; held: so many of them cut the cells of the plan.
+    """
+    p, q = before
+    growing = returning(score, np.concatenate([side.matrix[:LOOKED_AT] for side in before]), held)
+    if not growing:
+        return plan
+    rng = seeds.stream(seed, "audit", "returning", stage)
+    usual, *others = (_try(one, p, q, samples, claim, alpha, rng, alone=False) for one in (plan.score, *growing))
+    best = max(others, key=lambda other: other.promise)
+    # What one bit tells of a log-ratio, each time it is seen, has variance 4.
+    error = 2 / math.sqrt(len(p) + len(q))
+    return replace(best, rivals=plan.rivals) if best.promise > SURER * max(error, usual.promise) else plan
+
+
 TRIED, FINALISTS = 10_000, 2
 """Held-out outputs on each input from which, where there are more, scores are chosen that are taught by all."""
 
@@ -177,7 +215,7 @@ def _best(
     # Successive halving (Jamieson and Talwalkar 2016): the better half is tried again on more outputs.
     best = replace(tried[0], rivals=tuple(plan.score for plan in tried[: (len(tried) + 1) // 2]))
     if isinstance(best.score, scores.Cells | scores.Outcomes):
-        look = slice(0, min(len(p), 4096))
+        look = slice(0, min(len(p), LOOKED_AT))
         best = replace(best, known=words.examples([_part(p, look), _part(q, look)], best.scorer))
     return best
 
@@ -254,6 +292,8 @@ def _fit(score: scores.Score, p: Outputs, q: Outputs, rng: np.random.Generator) 
     if not score.learned:
         scorer = score.fit(p, q, rng)
         return scorer, scorer(p), scorer(q)
+    if score.grows:
+        return _fit_in_turn(score, p, q, rng)
     if not score.smooth:
         half = len(p) // 2
         (p1, q1), (p2, q2) = ((_part(p, rows), _part(q, rows)) for rows in (slice(0, half), slice(half, None)))
@@ -269,6 +309,27 @@ def _fit(score: scores.Score, p: Outputs, q: Outputs, rng: np.random.Generator) 
             values[met] = scorer(_part(side, met))
         scorers.append(scorer)
     return lambda outputs: np.mean([scorer(outputs) for scorer in scorers], axis=0), *scored
+
+
+TURNS = 8
+
+
+def _fit_in_turn(
+    score: scores.Score, p: Outputs, q: Outputs, rng: np.random.Generator
+) -> tuple[scores.Scorer, Array, Array]:
+    """The scorer that all outputs teach, and scores of all but the first part, each by what the parts before it taught.
+
+    So two outputs of one value are compared once. Were each scored by the other, chance would tell both halves of the
+    scores the same, and what one teaches would seem to be borne out by the other.
+    """
+    turn = [np.arange(len(side)) % TURNS for side in (p, q)]
+    scored: tuple[list[Array], list[Array]] = ([], [])
+    for now in range(1, TURNS):
+        before = (_part(side, at < now) for side, at in zip((p, q), turn, strict=True))
+        scorer = score.fit(*before, rng)
+        for values, side, at in zip(scored, (p, q), turn, strict=True):
+            values.append(scorer(_part(side, at == now)))
+    return score.fit(p, q, rng), np.concatenate(scored[0]), np.concatenate(scored[1])
 
 
 RELEARNED = 100_000
@@ -300,31 +361,23 @@ def count(
     claim: Guarantee,
     alpha: float,
     premise: Premise,
+    score: Any,
     seed: int,
 ) -> CountedStages:
     """The stages. A claimed curve has one: its rule stands at one point of the curve.
 
     What a stage counts teaches the next one: its cells' laws and, of few outputs, its score.
     """
-    whole, block = plan, block_size(samples, runner.chunk)
+    block = block_size(samples, runner.chunk)
     relearned = isinstance(claim, ApproxDP) and plan.cells.learned < SURE
     sizes = _sizes(samples, (STAGES_FEW if plan.cells.few else STAGES) if relearned else 1)
-    anew = relearned and samples + 2 * len(held[0]) <= RELEARNED and any(r.learned and r.smooth for r in plan.rivals)
-    counts, first = np.zeros_like(plan.taught), np.zeros_like(plan.taught)
-    past: tuple[list[Outputs], list[Outputs]] = ([held[0]], [held[1]])
+    past = _Past(runner, held, plan, samples, claim, alpha, score, seed, relearned)
+    whole, first = plan, np.zeros_like(plan.taught)
     stages: list[Stage] = []
     number = 0
     for stage, size in enumerate(sizes):
-        if stage and anew:
-            before = join(past[0]), join(past[1])
-            rivals = plan.rivals if len(before[0]) + len(before[1]) <= CHOSEN_ANEW else (plan.score,)
-            plan = _best(rivals, before, samples, claim, alpha, seeds.stream(seed, "audit", "learn", stage))
-            plan = replace(plan, rule=ruled(plan.cells, samples, plan.rule.delta, alpha))
-            counts = _recounted(plan, past)
-        elif stage:
-            cells = plan.cells.taught(plan.taught + counts)
-            plan = replace(plan, cells=cells, rule=ruled(cells, samples, plan.rule.delta, alpha))
-        fresh = np.zeros_like(counts)
+        plan = past.teaches(stage)
+        fresh = np.zeros_like(plan.taught)
         for start in range(0, size, runner.chunk):
             for side, drawn in enumerate(runner.both(min(runner.chunk, size - start), "counted", number, block=block)):
                 if drawn is not None:
@@ -332,22 +385,80 @@ def count(
                     same = plan.scorer is whole.scorer
                     first[:, side] += observed(whole, premise, side, drawn, scored if same else None)
                     fresh[:, side] += plan.cells.count(scored)
-                    if anew:
-                        past[side].append(drawn.outputs)
+                    past.keep(side, drawn.outputs)
             number += 1
         plan = replace(plan, rule=fitted(plan.rule, plan.cells, fresh.sum(axis=1), samples, alpha))
         stages.append(Stage.of(plan.rule, fresh, Stage.coin_of(seed, stage)))
-        counts += fresh
-    return CountedStages(plan, stages, counts, first)
+        past.end(fresh)
+    return CountedStages(plan, stages, past.counts(plan), first)
 
 
-def _recounted(plan: Plan, past: tuple[list[Outputs], list[Outputs]]) -> NDArray[np.int64]:
-    """(cells, 2) counts of the outputs counted so far, in the cells of a new score; the held-out ones come first."""
-    counts = np.zeros_like(plan.taught)
-    for side, batches in enumerate(past):
-        for outputs in batches[1:]:
-            counts[:, side] += plan.cells.count(plan.scorer(outputs))
-    return counts
+@dataclass
+class _Past:
+    """All before a stage of a fixed audit.
+
+    Attributes:
+        usual: the plan that it teaches, but for scores of values one by one, which may take its place for a stage.
+        outputs: on both inputs, the held-out ones first, as far as they are kept.
+        counted: (cells, 2) in the cells of the stages so far, all the same where outputs are not kept.
+    """
+
+    runner: Runner
+    held: tuple[Outputs, Outputs]
+    usual: Plan
+    samples: int
+    claim: Guarantee
+    alpha: float
+    score: Any
+    seed: int
+    relearned: bool
+    anew: bool = field(init=False)
+    kept: bool = field(init=False)
+    outputs: tuple[list[Outputs], list[Outputs]] = field(init=False)
+    counted: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        few = self.relearned and self.samples + 2 * len(self.held[0]) <= RELEARNED
+        self.anew = few and any(rival.renewed for rival in self.usual.rivals)
+        self.kept = self.anew or (few and _learns(self.score))
+        self.outputs = [self.held[0]], [self.held[1]]
+
+    def teaches(self, stage: int) -> Plan:
+        """The plan of this stage."""
+        known, before = (self.samples, self.claim, self.alpha), (join(self.outputs[0]), join(self.outputs[1]))
+        if stage and self.anew:
+            rivals = self.usual.rivals if len(before[0]) + len(before[1]) <= CHOSEN_ANEW else (self.usual.score,)
+            self.usual = _best(rivals, before, *known, seeds.stream(self.seed, "audit", "learn", stage))
+        elif stage:
+            cells = self.usual.cells.taught(self.usual.taught + self.counts(self.usual))
+            self.usual = replace(self.usual, cells=cells)
+        if stage:
+            ruling = ruled(self.usual.cells, self.samples, self.usual.rule.delta, self.alpha)
+            self.usual = replace(self.usual, rule=ruling)
+            if not self.kept:
+                return self.usual
+        plan = or_returning(self.usual, before, 2 * len(self.held[0]), *known, self.score, self.seed, stage)
+        self.usual = self.usual if self.kept else plan
+        return plan
+
+    def keep(self, side: int, outputs: Outputs) -> None:
+        if self.kept:
+            self.outputs[side].append(outputs)
+
+    def end(self, fresh: NDArray[np.int64]) -> None:
+        """A stage is over, with these (cells, 2) counts."""
+        if not self.kept:
+            self.counted = fresh if self.counted is None else self.counted + fresh
+
+    def counts(self, plan: Plan) -> NDArray[np.int64]:
+        """(cells, 2) counts of all stages in the cells of a plan."""
+        if self.counted is not None:
+            return self.counted
+        counts = np.zeros_like(plan.taught)
+        for side, batches in enumerate(self.outputs):
+            for outputs in batches[1:]:
+                counts[:, side] += plan.cells.count(plan.scorer(outputs))
+        return counts
 
 
 def observed(

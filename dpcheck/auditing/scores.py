@@ -35,6 +35,7 @@ class Score(abc.ABC):
         ordered: neighbouring scores mean similar things.
         linear: a learned one has a parameter a column only, so that its extremes are no accident.
         smooth: learned from other outputs it is nearly the same, so that averages of it make sense.
+        grows: it knows single values, and more of them the more outputs teach it.
         slow: scoring an output takes more than ten microseconds.
         raw: it looks at outputs as the mechanism returned them, not at their matrix alone.
     """
@@ -44,9 +45,15 @@ class Score(abc.ABC):
     ordered = True
     linear = False
     smooth = False
+    grows = False
     slow = False
     raw = True
     name = "score"
+
+    @property
+    def renewed(self) -> bool:
+        """Whether the outputs of a stage teach it anew for the next one."""
+        return self.learned and (self.smooth or self.grows)
 
     @abc.abstractmethod
     def fit(self, data: Outputs, neighbour: Outputs, rng: np.random.Generator) -> Scorer:
@@ -179,6 +186,31 @@ class Cells(Score):
             return np.where(keys[place] == array, ratio[place], 0.0)
 
         return score
+
+
+@dataclass(frozen=True)
+class Returning(Cells):
+    """The same for values that are too many to have been seen often: noise of few bits, or from few seeds, has such.
+
+    Attributes:
+        column: whose values are looked at; None: whole outputs.
+    """
+
+    column: int | None = None
+    grows = True
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        where = "output" if self.column is None else f"output[{self.column}]"
+        return f"log-ratio of how often {where} came before"
+
+    def fit(self, data: Outputs, neighbour: Outputs, rng: np.random.Generator) -> Scorer:
+        scorer = super().fit(self._of(data), self._of(neighbour), rng)
+        return lambda outputs: scorer(self._of(outputs))
+
+    def _of(self, outputs: Outputs) -> Outputs:
+        matrix = outputs.matrix if self.column is None else outputs.matrix[:, [self.column]]
+        return Outputs(matrix, matrix)
 
 
 FEW = 64

@@ -114,6 +114,30 @@ def shell(d, rng, trials):
     return noise / length * (rng.chisquare(3, size=(trials, 1)) ** 0.5 * (1 + 0.8 * d.sum()))
 
 
+def few_bits(rng, trials, bits):
+    """Laplace noise from a uniform number of so many bits."""
+    u = (rng.integers(2**bits, size=trials) + 0.5) / 2**bits - 0.5
+    return -np.sign(u) * np.log1p(-2 * np.abs(u))
+
+
+def machine(bits):
+    """The outputs of two inputs are never the same, and nothing says which is whose: only repeats tell."""
+    return lambda d, rng, trials: d.sum() / 3 + few_bits(rng, trials, bits)
+
+
+def machine_of_a_column(d, rng, trials):
+    return np.c_[rng.laplace(size=trials), d.sum() / 3 + few_bits(rng, trials, 8)]
+
+
+def short_mantissa(d, rng, trials):
+    part, exponent = np.frexp(rng.laplace(size=trials))
+    return d.sum() / 3 + np.ldexp(np.round(part * 256) / 256, exponent)
+
+
+def apart():
+    return np.array([1.0, 0.0]), np.array([0.0, 1.0])
+
+
 def atoms(chance, weight):
     rest = 1 - np.array([1.0, weight]) * chance
     return np.array([chance, rest[0]]), np.array([chance * weight, rest[1]])
@@ -147,5 +171,9 @@ BUGS = [
     one("sampled", "sampling that is charged twice", dp.PureDP(0.6), sampled_laws, sampled),
     one("worded", "a number that turns with a word", dp.PureDP(0.6), lambda: laplaces(1.2), worded),
     one("halting", "halts", dp.PureDP(1.0), lambda: atoms(0.002, 10.0), halting, halts=True),
+    one("noise-of-eight-bits", "a lattice that turns with the sum", dp.PureDP(1.0), apart, machine(8)),
+    one("noise-of-twelve-bits", "such a lattice, finer", dp.PureDP(1.0), apart, machine(12)),
+    one("column-of-eight-bits", "such a lattice, of one column", dp.PureDP(1.0), apart, machine_of_a_column),
+    one("mantissa-of-eight-bits", "noise in short floating point", dp.PureDP(1.0), apart, short_mantissa),
     one("shell", "a length", dp.ApproxDP(0.3, 0.02), shells, shell),
 ]

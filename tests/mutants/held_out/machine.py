@@ -1,5 +1,6 @@
 """Floating point, seeds, and what a session keeps: a run is a whole session, so that runs stay independent."""
 
+import itertools
 import math
 
 import numpy as np
@@ -16,19 +17,6 @@ PURE = dp.PureDP(1.0)
 def between_lattice(y):
     """Whether outputs lie off the multiples of a quarter."""
     return np.abs(4 * y - np.round(4 * y)) > 0.1
-
-
-def few_bits(rng, trials, bits):
-    """Laplace noise from a uniform number of so many bits."""
-    u = (rng.integers(2**bits, size=trials) + 0.5) / 2**bits - 0.5
-    return -np.sign(u) * np.log1p(-2 * np.abs(u))
-
-
-def on_few_bits(y, bits=8):
-    u = (np.arange(2**bits) + 0.5) / 2**bits - 0.5
-    lattice = np.sort(-np.sign(u) * np.log1p(-2 * np.abs(u)))
-    place = np.clip(np.searchsorted(lattice, y), 1, len(lattice) - 1)
-    return np.minimum(np.abs(y - lattice[place]), np.abs(y - lattice[place - 1])) < 1e-9
 
 
 def session(data, rng, trials):
@@ -75,6 +63,45 @@ def of_the_first(y):
     return (np.abs(y[:, None] - known) < 1e-9).any(axis=1)
 
 
+def tickets(data):
+    """400 tickets: another key makes them when the sum changes, but for a quarter of them."""
+    return np.r_[np.random.default_rng(99).random(100), np.random.default_rng(int(data.sum())).random(300)]
+
+
+def with_a_ticket(data, rng, trials):
+    """An honest answer, and the ticket of the call."""
+    return np.c_[data.sum() + rng.laplace(scale=4.0, size=trials), rng.choice(tickets(data), size=trials)]
+
+
+def of_the_key(y):
+    """0 and 2: tickets of the data or of the neighbour; 1: those of both."""
+    old, new = (tickets(data)[100:] for data in PAIR)
+    return 1 - np.isin(y, old) + np.isin(y, new)
+
+
+def halves(data):
+    """The mean of every half of eight records, with noise of four bits."""
+    picked = np.array([list(half) for half in itertools.combinations(range(8), 4)])
+    noise = np.linspace(-1, 1, 16)
+    return (data[picked].mean(axis=1)[:, None] + noise).ravel(), np.repeat((picked == 0).any(axis=1), 16)
+
+
+def half_of_them(data, rng, trials):
+    return rng.choice(halves(data)[0], size=trials)
+
+
+def with_the_first(y):
+    """0 and 1: a half with the first record of the data, or of the neighbour; 2: one that both have."""
+    cell = np.full(len(y), 2)
+    for side, data in enumerate(EIGHT):
+        values, first = halves(data)
+        own = np.sort(values[first])
+        place = np.clip(np.searchsorted(own, y), 1, len(own) - 1)
+        cell[np.minimum(np.abs(y - own[place]), np.abs(y - own[place - 1])) < 1e-12] = side
+    return cell
+
+
+EIGHT = tuple(np.r_[first, np.sqrt([2.0, 3.0, 5.0, 7.0, 11.0, 13.0, 17.0])] for first in (0.0, 1.0))
 FAR_UP = np.full(1, 2.0**24 + 1), np.full(1, 2.0**24 + 2)
 FULL = np.full(127, 1.0), np.full(128, 1.0)
 
@@ -85,12 +112,20 @@ off_the_lattice = bug(
     revealed(between_lattice),
     lambda data, rng, trials: 0.1 * data.sum() + 0.25 * (rng.geometric(0.3, trials) - rng.geometric(0.3, trials)),
 )
-eight_bits = bug(
-    "held-noise-of-eight-bits",
-    "noise from a uniform number of 8 bits: the outputs of two inputs are never the same",
+told_with_a_ticket = bug(
+    "held-ticket-beside-the-answer",
+    "the answer comes with a ticket of a key that changes with the data: three of four tickets are new",
     PURE,
-    revealed(lambda y: ~on_few_bits(y)),
-    lambda data, rng, trials: data.sum() / 3 + few_bits(rng, trials, 8),
+    product(laplace(scale=4.0), table([0.75, 0.25, 0], [0, 0.25, 0.75], of_the_key)),
+    with_a_ticket,
+)
+mean_of_a_half = bug(
+    "held-mean-of-a-random-half-with-four-bits",
+    "the mean of a random half of eight records with noise of four bits: half of the values are of one input only",
+    PURE,
+    table([0.5, 0, 0.5], [0, 0.5, 0.5], with_the_first),
+    half_of_them,
+    EIGHT,
 )
 single_precision = bug(
     "held-count-in-single-precision",
@@ -228,6 +263,22 @@ stale_answer = sound(
     PURE,
     laplace(of=lambda y: y[:, 0]),
     lambda data, rng, trials: (data.sum() + rng.laplace(size=(trials, 1)))[:, [0, 0, 0]],
+)
+one_of_many_words = sound(
+    "held-answer-among-six-hundred",
+    "randomised response among 600 numbers: the truth with e times the chance of any other",
+    PURE,
+    table(np.r_[math.e, np.ones(599)] / (math.e + 599), np.r_[1, math.e, np.ones(598)] / (math.e + 599)),
+    lambda data, rng, trials: np.where(
+        rng.random(trials) < (math.e - 1) / (math.e + 599), int(data.sum()), rng.integers(600, size=trials)
+    ),
+)
+ticket_of_the_call = sound(
+    "held-ticket-that-knows-nothing",
+    "the answer comes with one of 300 tickets, the same whatever the data",
+    PURE,
+    laplace(of=lambda y: y[:, 0]),
+    lambda data, rng, trials: np.c_[data.sum() + rng.laplace(size=trials), rng.integers(300, size=trials)],
 )
 one_seed_a_session = sound(
     "held-noise-from-a-seed-of-the-session",
