@@ -164,8 +164,7 @@ def learn_anew(
 
 
 SURER = 2.0
-"""Times the promise of the score chosen before that a score of values one by one must make. Outputs on a fine lattice
-come back, too, and there a law of few parameters is the better guide, although chance may let it promise less."""
+"""Times the promise of the usual score that one of single values must make: on a fine lattice they come back, too."""
 
 
 def or_returning(
@@ -179,17 +178,18 @@ def or_returning(
     seed: int,
     stage: int,
 ) -> Plan:
-    """The plan of a stage, or one that goes by how often values came before, where that promises far more.
+    """The plan of a stage, or one that goes by how often values came `before` it, where that promises far more.
 
-    Args:
-        before: outputs before the stage; held: so many of them cut the cells of the plan.
+    `held` outputs cut the cells of the plan.
     """
     p, q = before
     growing = returning(score, np.concatenate([side.matrix[:LOOKED_AT] for side in before]), held)
     if not growing:
         return plan
     rng = seeds.stream(seed, "audit", "returning", stage)
-    usual, *others = (_try(one, p, q, samples, claim, alpha, rng, alone=False) for one in (plan.score, *growing))
+    known = plan.promise != 0 and plan.score.renewed
+    usual = plan if known else _try(plan.score, p, q, samples, claim, alpha, rng, alone=False)
+    others = (_try(one, p, q, samples, claim, alpha, rng, alone=False) for one in growing)
     best = max(others, key=lambda other: other.promise)
     # What one bit tells of a log-ratio, each time it is seen, has variance 4.
     error = 2 / math.sqrt(len(p) + len(q))
@@ -420,7 +420,7 @@ class _Past:
     def __post_init__(self) -> None:
         few = self.relearned and self.samples + 2 * len(self.held[0]) <= RELEARNED
         self.anew = few and any(rival.renewed for rival in self.usual.rivals)
-        self.kept = self.anew or (few and _learns(self.score))
+        self.kept = few and (self.anew or _learns(self.score))
         self.outputs = [self.held[0]], [self.held[1]]
 
     def teaches(self, stage: int) -> Plan:
