@@ -325,8 +325,8 @@ def _fit_in_turn(
     turn = [np.arange(len(side)) % TURNS for side in (p, q)]
     scored: tuple[list[Array], list[Array]] = ([], [])
     for now in range(1, TURNS):
-        before = (_part(side, at < now) for side, at in zip((p, q), turn, strict=True))
-        scorer = score.fit(*before, rng)
+        one, two = (_part(side, at < now) for side, at in zip((p, q), turn, strict=True))
+        scorer = score.fit(one, two, rng)
         for values, side, at in zip(scored, (p, q), turn, strict=True):
             values.append(scorer(_part(side, at == now)))
     return score.fit(p, q, rng), np.concatenate(scored[0]), np.concatenate(scored[1])
