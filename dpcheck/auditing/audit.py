@@ -297,6 +297,7 @@ def _anytime(
     held = plans.draw(runner, learned)
     # Every output goes through the first score, for the band and the premise, whatever score its stage has.
     first = plans.learn(runner, held, 20 * learned, claim, alpha, score, seed, quick=True)
+    first = plans.or_returning(first, held, 2 * learned, 20 * learned, claim, alpha, score, seed, 0)
     learner = Learner(runner, held, first, score, claim, alpha, seed)
     premise = _premise(first, seed, alpha)
     if resume is None:

@@ -126,9 +126,9 @@ class Learner:
         before = Outputs(sides[0], sides[0]), Outputs(sides[1], sides[1])
         # The stage that begins is as long as all before it.
         samples = 2 * sum(map(len, sides))
-        self.plan = plans.learn_anew(
-            self.runner, before, samples, self.claim, self.alpha, self.score, tried, self.seed, stage
-        )
+        known = samples, self.claim, self.alpha, self.score
+        usual = plans.learn_anew(self.runner, before, *known, tried, self.seed, stage)
+        self.plan = plans.or_returning(usual, before, 2 * len(self.held[0]), *known, self.seed, stage)
         if self.plan.known:
             # The outputs of the held-out part are at hand as the mechanism returned them.
             self.plan = replace(self.plan, known=words.examples(self.held, self.plan.scorer))

@@ -44,6 +44,15 @@ def test_noise_of_few_bits_is_found(mechanism, trials):
     assert at_least(9, 10, refuted(mechanism, trials))
 
 
+@pytest.mark.parametrize("mechanism", [machine(8), one_column])
+def test_noise_of_few_bits_is_found_at_any_time(mechanism):
+    def found(seed):
+        result = dp.audit(mechanism, ZERO, ONE, dp.PureDP(1.0), trials=1500, seed=seed, mode="anytime")
+        return result.outcome is dp.Outcome.REFUTED
+
+    assert at_least(4, 5, found)
+
+
 @pytest.mark.parametrize("trials", [60, 400])
 def test_values_on_a_lattice_that_both_inputs_share_refute_nothing(trials):
     # At most binomial(40, 0.05): more than 7 has probability 1e-3.
