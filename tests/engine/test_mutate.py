@@ -367,11 +367,11 @@ def test_wrong_forms_that_were_kept_are_those_that_are_found(monkeypatch: pytest
     found = list(claims.changes(BOUND, constants=True))
     toy = Paper(key="toy", title="T", authors="A", reference="R")
     claim = toy.claim("toy/thm-1", "T", "S", kind="theorem", explicit=BOUND, assumptions=[n >= 4, d <= n])
-    first = listed.Listed()
+    first = listed.WrongForms()
     told = [each.key for each in first.of_claim(claim)]
     first.keep()
     monkeypatch.setattr(claims, "listed", lambda claim: pytest.fail("worked out again"))
-    kept = list(listed.Listed().of_claim(claim))
+    kept = list(listed.WrongForms().of_claim(claim))
     assert [each.key for each in kept] == told
     for (operator, said, wrong), change in zip(found, kept, strict=False):
         change.apply()

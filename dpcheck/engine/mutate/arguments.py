@@ -14,7 +14,7 @@ from dpcheck.engine import collect, homes, sources
 from dpcheck.engine.catalogue import Catalogue
 from dpcheck.engine.mutate import claims
 from dpcheck.engine.mutate.claims import DROPPED
-from dpcheck.engine.mutate.listed import Listed
+from dpcheck.engine.mutate.listed import WrongForms
 from dpcheck.engine.mutate.mutation import Mutation
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Outcome
@@ -59,7 +59,7 @@ class Arguments:
     """Comments that begin as an argument does and are none."""
 
     def __post_init__(self) -> None:
-        self.written, self.broken, self._listed = {}, [], Listed()
+        self.written, self.broken, self._listed = {}, [], WrongForms()
         root = self.catalogue.layout.root
         for folder in self.catalogue.folders:
             for file in collect.files(folder) if folder.is_dir() else ():

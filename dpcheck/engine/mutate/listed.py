@@ -16,7 +16,7 @@ MOST = 40_000
 """Claims that are kept, the latest."""
 
 
-class Listed:
+class WrongForms:
     """The wrong forms of claims by the fingerprints of these, as earlier commands found them."""
 
     def __init__(self) -> None:

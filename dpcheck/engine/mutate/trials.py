@@ -357,7 +357,7 @@ def _trial(mutation: Mutation, checks: Sequence[Check], ended: Ended) -> Trial:
     return Trial.of(mutation, told.fate, by=told.check, reason=told.reason, **fields)
 
 
-class Seen(NamedTuple):
+class Reaction(NamedTuple):
     """What a check made of a mutant.
 
     Attributes:
@@ -370,22 +370,22 @@ class Seen(NamedTuple):
     text: str = ""
 
 
-def noticed(catalogue: Catalogue, check: Check, size: Size, seed: int) -> Seen:
+def noticed(catalogue: Catalogue, check: Check, size: Size, seed: int) -> Reaction:
     """Runs a check on what has been applied."""
     try:
         verdict = verdict_of(catalogue, check, size, seed)
     except RuleBroken as error:
-        return Seen(Notice(check.id, strength(check), _short(error)))
+        return Reaction(Notice(check.id, strength(check), _short(error)))
     except DpcheckError as error:
-        return Seen(Notice(check.id, "refused", _short(error)))
+        return Reaction(Notice(check.id, "refused", _short(error)))
     except Exception as error:
-        return Seen(Notice(check.id, "crashed", _short(error)))
+        return Reaction(Notice(check.id, "crashed", _short(error)))
     if verdict.outcome in check.expect:
-        return Seen(None, verdict.outcome, said(verdict))
+        return Reaction(None, verdict.outcome, said(verdict))
     kind = strength(check)
     refutes = kind == "measured" and (verdict.outcome is Outcome.REFUTED or check.kind in PROTECTING)
     notice = Notice(check.id, kind, f"{verdict.outcome.value}: {verdict.reason}"[:300], refutes)
-    return Seen(notice, verdict.outcome, said(verdict))
+    return Reaction(notice, verdict.outcome, said(verdict))
 
 
 def strength(check: Check) -> Fate:
