@@ -135,7 +135,7 @@ def _strongly_convex() -> Edges:
         yield "one record", of(), usual, 1, False
         yield "so many that lambda = 0", of(), usual, 10**6, True
         yield "losses of no smoothness", of(), told(extra={"modulus": most}, smoothness=math.inf), 100, False
-        yield "a modulus that nobody names", of(), told(extra={}), 100, False
+        yield "a modulus that nobody names", of(), told(lipschitz=100.0, diameter=1.0, extra={}), 100, False
         for rule, legal in (("paper", True), ("diam", True), ("fixed", True), ("none", False)):
             yield f"lambda_rule {rule}", of(lambda_rule=rule), usual, 100, legal  # type: ignore[arg-type]
 
