@@ -269,11 +269,7 @@ def selection_is_useful(context: Context) -> Verdict:
     return replace(verdict, points=points, axes=("candidates", "probability of a score above the level"), dashed="beta")
 
 
-@check(
-    "pure_heavy_tails/fact-pgm-error-bound",
-    kind="accuracy",
-    grid={"n": by_size([10], [10, 100])},
-)
+@check("pure_heavy_tails/fact-pgm-error-bound", kind="accuracy", grid={"n": by_size([10], [10, 100])})
 def mapping_bounds_the_distance(context: Context, *, n: int) -> Verdict:
     """|w - w_hat| <= |G(w)|/lambda on grids, and |G(w) - G_C(w)| <= b_Z, trial by trial."""
     work, lam, cap = heavy_mean(), 0.3, 1.5
@@ -374,11 +370,9 @@ def _distances(context: Context, algorithm: EMPGM, n: int, epsilon: float, trial
 
 
 @check(
-    "pure_heavy_tails/thm-e-1@derived",
-    kind="accuracy",
-    also=("pure_heavy_tails/thm-2-1@solver",),
+    "pure_heavy_tails/thm-e-1@derived", kind="accuracy", also=("pure_heavy_tails/thm-2-1@solver",),
     grid={"n": by_size([1600], [1600, 6400]), "lambda_": (3.0,)},
-)
+)  # fmt: skip
 def distance_within_constants(context: Context, *, n: int, lambda_: float) -> Verdict:
     """EM-PGM ends within the bound with its constants of the regularised minimiser, seven times in ten; the start is
     farther away than the bound.
