@@ -23,6 +23,8 @@ from dpcheck.auditing.exact import exact_epsilon
 from dpcheck.mutants import Mutant
 from dpcheck.testing import AuditKill
 
+from ._unnamed import Untold
+
 ZERO, ONE = np.zeros(1), np.ones(1)
 PAIR = ZERO, ONE
 
@@ -37,9 +39,14 @@ class Told:
 
 @dataclass(frozen=True, kw_only=True)
 class Judged(AuditKill):
-    """A mechanism that `dp.audit` may be asked about, with the cells of its outputs."""
+    """A mechanism that `dp.audit` may be asked about, with the cells of its outputs.
+
+    Attributes:
+        untold: where outputs are values that are only alike or not, the test that is not told which are of which input.
+    """
 
     cell: Callable[[Any], Any]
+    untold: Untold | None = None
 
 
 def _whole(outputs):
@@ -140,7 +147,7 @@ def exact_at(told, delta):
     return dp.ApproxDP(exact_epsilon(*told.laws(), delta) * (1 + 1e-9), delta)
 
 
-def bug(name, said, claim, told, mechanism, pair=PAIR, *, lookalike=False, **options):
+def bug(name, said, claim, told, mechanism, pair=PAIR, *, lookalike=False, untold=None, **options):
     """A mechanism that breaks its claim on this pair."""
     kill = Judged(
         mechanism=mechanism,
@@ -150,6 +157,7 @@ def bug(name, said, claim, told, mechanism, pair=PAIR, *, lookalike=False, **opt
         laws=told.laws,
         cell=told.cell,
         exact_epsilon=exact_epsilon(*told.laws(), claim.delta),
+        untold=untold,
         options={"adjacency": None, **options},
     )
     return Mutant(name=name, bug=said, kill=kill, lookalike=lookalike)

@@ -9,6 +9,7 @@ from scipy import stats
 import dpcheck as dp
 
 from ._told import ONE, PAIR, bug, gaussian, laplace, line, product, revealed, sound, table
+from ._unnamed import Unnamed, Untold, coins
 
 STEP = 1 - math.exp(-1)
 PURE = dp.PureDP(1.0)
@@ -118,6 +119,8 @@ told_with_a_ticket = bug(
     PURE,
     product(laplace(scale=4.0), table([0.75, 0.25, 0], [0, 0.25, 0.75], of_the_key)),
     with_a_ticket,
+    # The answer is as private in both, so that the tickets have the rest of the claim.
+    untold=Untold(Unnamed(((300, 1 / 400, 0), (300, 0, 1 / 400), (100, 1 / 400, 1 / 400))), coins(600, 0.75)),
 )
 mean_of_a_half = bug(
     "held-mean-of-a-random-half-with-four-bits",
@@ -126,6 +129,7 @@ mean_of_a_half = bug(
     table([0.5, 0, 0.5], [0, 0.5, 0.5], with_the_first),
     half_of_them,
     EIGHT,
+    untold=Untold(Unnamed(((560, 1 / 1120, 0), (560, 0, 1 / 1120), (560, 1 / 1120, 1 / 1120))), coins(1490, 1.0)),
 )
 single_precision = bug(
     "held-count-in-single-precision",
