@@ -1,5 +1,7 @@
 """Noise of few bits: outputs of the two inputs differ in their values alone, which a later output may have again."""
 
+import pathlib
+
 import numpy as np
 import pytest
 from curtailed import at_least, at_most
@@ -9,21 +11,16 @@ from dpcheck.auditing.choosing import returning
 from dpcheck.auditing.mechanisms import Outputs
 from dpcheck.auditing.plans import _fit, _promise
 from dpcheck.auditing.scores import Returning
+from dpcheck.engine import collect
+from dpcheck.mutants import Mutant
 
 ZERO, ONE = np.zeros(1), np.ones(1)
-
-
-def few_bits(rng, trials, bits):
-    u = (rng.integers(2**bits, size=trials) + 0.5) / 2**bits - 0.5
-    return -np.sign(u) * np.log1p(-2 * np.abs(u))
-
-
-def machine(bits):
-    return lambda data, rng, trials: data.sum() / 3 + few_bits(rng, trials, bits)
-
-
-def one_column(data, rng, trials):
-    return np.c_[rng.laplace(size=trials), machine(8)(data, rng, trials)]
+MUTANTS = pathlib.Path(__file__).parents[1] / "mutants"
+DEVELOPED = [file for file in collect.files(MUTANTS) if file.path.parent.name == "development"]
+LEAKS = {bug.name: bug.kill.mechanism for file in DEVELOPED for bug in collect.content_of(file, (Mutant,))}
+"""On which the score was developed."""
+EIGHT, TWELVE = LEAKS["development-noise-of-eight-bits"], LEAKS["development-noise-of-twelve-bits"]
+ONE_COLUMN = LEAKS["development-column-of-eight-bits"]
 
 
 def lattice(data, rng, trials):
@@ -39,12 +36,12 @@ def refuted(mechanism, trials):
     return found
 
 
-@pytest.mark.parametrize(("mechanism", "trials"), [(machine(8), 400), (machine(12), 3000), (one_column, 500)])
+@pytest.mark.parametrize(("mechanism", "trials"), [(EIGHT, 400), (TWELVE, 3000), (ONE_COLUMN, 500)])
 def test_noise_of_few_bits_is_found(mechanism, trials):
     assert at_least(9, 10, refuted(mechanism, trials))
 
 
-@pytest.mark.parametrize("mechanism", [machine(8), one_column])
+@pytest.mark.parametrize("mechanism", [EIGHT, ONE_COLUMN])
 def test_noise_of_few_bits_is_found_at_any_time(mechanism):
     def found(seed):
         result = dp.audit(mechanism, ZERO, ONE, dp.PureDP(1.0), trials=1500, seed=seed, mode="anytime")
