@@ -40,9 +40,8 @@ MUTANTS ?= 400
 LIMIT ?= 3
 RATES := tests/mutants/rates.json
 mutate: $(VENV)/.audit
-	$(BIN)/dpcheck mutate --family null --limit 10 --workers $(WORKERS) --save
-	$(BIN)/dpcheck mutate --family seeded --limit 60 --workers $(WORKERS) --save
-	$(BIN)/dpcheck mutate --family code --sample $(MUTANTS) --seed 1 --limit 10 --workers $(WORKERS) --save
+	$(BIN)/dpcheck mutate --family null --family seeded --family code --sample $(MUTANTS) --seed 1 --limit 10 \
+	--workers $(WORKERS) --save
 	$(BIN)/dpcheck mutate --family claim --limit $(LIMIT) --workers $(WORKERS) --save --rates $(RATES)
 	$(BIN)/dpcheck mutate --resolution --limit $(LIMIT) --workers $(WORKERS) --save > /dev/null
 

@@ -164,9 +164,11 @@ def mutate_command(
     trials.narrow(drawn)
     click.echo(f"{count(len(drawn), 'mutant')}, {count(len(trials.checks), 'check')} that may notice them", err=True)
     costs = {id: seen.seconds for id, seen in table.watched.items()}
+    doing("mutate, running checks to see what they read")
     if resolution or until is None:
         trials.trace(_telling("what checks read", len(trials.checks)), until=until, costs=costs)
     results: list[Trial] = []
+    doing("mutate, trying what is wrong")
     if resolution:
         _resolve(table, trials, [c for c in catalogue.claims.values() if choice.named(c.label, what)], as_json)
     else:

@@ -18,7 +18,7 @@ from dpcheck.claims import Paper
 from dpcheck.engine import catalogue
 from dpcheck.engine.mutate import bugs, claims, gate, rules
 from dpcheck.engine.mutate import trials as trials_module
-from dpcheck.engine.mutate.mutation import Mutation, Trial
+from dpcheck.engine.mutate.mutation import Family, Mutation, Trial
 from dpcheck.engine.mutate.resolution import resolutions
 from dpcheck.engine.mutate.slices import plain
 from dpcheck.engine.mutate.table import Table, Watched
@@ -216,11 +216,14 @@ def test_the_least_factor_that_any_check_sees_is_found(sees: dict[str, float]) -
     assert told.calls <= 40
 
 
-def test_of_a_claim_its_own_checks_are_tried_whatever_the_others_cost(root: Path) -> None:
+@pytest.mark.parametrize("family", ["claim", "seeded"])
+def test_of_a_claim_and_of_a_bug_its_own_checks_are_tried_whatever_the_others_cost(root: Path, family: Family) -> None:
     trials = watched(root)
     trials.limit = 1e-9
     (mutation, *_) = claims.of_claim(trials.catalogue.claims["toy/lem-1"])
-    assert {check.name for check in trials.concerned(mutation)} == {"measured", "typed_again"}
+    its_own = trials.concerned(dataclasses.replace(mutation, family=family))
+    assert {check.name for check in its_own} == {"measured", "typed_again"}
+    assert len(trials.concerned(dataclasses.replace(mutation, family="null"))) == 1
 
 
 def test_the_cheapest_is_asked_first_and_second_typings_last(root: Path) -> None:

@@ -180,7 +180,8 @@ class Trials:
     def concerned(self, mutation: Mutation) -> list[Check]:
         """The checks that read what is changed, and end as expected without it: cheapest first, transcriptions last.
 
-        Of a claim, all that bear on its label are among them; of the others as many as `limit` allows.
+        Of a claim and of a seeded bug, all that bear on its label are among them; of the others as many as `limit`
+        allows.
         """
         traces = [
             trace
@@ -193,7 +194,7 @@ class Trials:
         total = 0.0
         chosen: list[str] = []
         for trace in sorted(traces, key=lambda t: t.seconds):
-            own = mutation.family == "claim" and mutation.target in self.checks[trace.check].labels
+            own = mutation.family in ("claim", "seeded") and mutation.target in self.checks[trace.check].labels
             total += 0.0 if own else trace.seconds
             if own or total <= self.limit or not chosen:
                 chosen.append(trace.check)
