@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from dpcheck.cli.common import Exit, count, echo_json, json_option, leave, table, witness_path
-from dpcheck.cli.mechanisms import array_of, claim_of, claim_options, function_of, in_options, pair_options
+from dpcheck.cli.common import Exit, count, echo_json, json_option, kept_witness, leave, table, witness_path
+from dpcheck.cli.mechanisms import array_of, claim_of, claim_options, function_of, in_options, pair_options, refuse_bad
 from dpcheck.cli.slow import running, workers_option
 
 GRADES = ("critical", "theoretical", "negligible")
@@ -68,6 +68,8 @@ def attack_command(
     """
     claim = claim_of(epsilon, delta, alpha, rho, mu, curve)
     pair = array_of("--data", data), array_of("--neighbour", neighbour)
+    known = None if adjacency == "none" else adjacency
+    refuse_bad(pair, known)
     function = function_of(mechanism)
     from dpcheck.auditing import attacks
     from dpcheck.auditing.mechanisms import vectorize
@@ -79,7 +81,7 @@ def attack_command(
         "seed": seed,
         "sensitivity": sensitivity,
         "halts": halts,
-        "adjacency": None if adjacency == "none" else adjacency,
+        "adjacency": known,
     }
     audited = [] if workers is None else [name for name in AUDITS if name in named]
     findings = []
@@ -97,7 +99,8 @@ def attack_command(
         findings += attacks.attack(run, *pair, claim, only=[n for n in named if n not in audited], **options)
     findings.sort(key=lambda finding: attacks.NAMES.index(finding.attack))
     folder = Path(".dpcheck") / "store.db"
-    saved = {f.attack: f.witness.save(witness_path(folder, f.witness)) for f in findings if f.witness is not None}
+    tried = {f.attack: kept_witness(f.witness, witness_path(folder, f.witness)) for f in findings if f.witness}
+    saved = {name: path for name, path in tried.items() if path is not None}
     chosen_findings = [f for f in findings if f.found]
     if as_json:
         echo_json([{**f.to_dict(), "witness": str(saved[f.attack]) if f.attack in saved else None} for f in findings])

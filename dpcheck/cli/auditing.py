@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import functools
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,8 +28,9 @@ from dpcheck.cli.common import (
     table,
     witness_path,
 )
-from dpcheck.cli.mechanisms import claim_of, claim_options, function_of, in_options, pair_options, worded
+from dpcheck.cli.mechanisms import claim_of, claim_options, function_of, in_options, pair_options, refuse_bad, worded
 from dpcheck.cli.recorded import (
+    check_script,
     one_run,
     pair_of,
     recorded_options,
@@ -145,6 +147,12 @@ def audit_command(
 
         with in_options():
             check_must_detect(must_detect, claim)
+        if not 0 < must_detect < math.inf:  # of a curve, whose epsilon is known once its delta is
+            raise InvalidInput(f"--must-detect must be a finite number > 0, got {must_detect}")
+    if fixed_size and not shrunk:
+        raise click.UsageError("--fixed-size needs --shrink, which it keeps from leaving records out")
+    if script is not None:
+        check_script(script)
     options: dict[str, Any] = {
         "failure_probability": failure_probability,
         "score": _score(score),
@@ -161,6 +169,8 @@ def audit_command(
         _finish(result, kept, must_detect, as_json, script, recorded, more=MORE_ROWS)
         return
     reference, pair = pair_of(mechanism, data, neighbour)
+    known = None if adjacency == "none" else adjacency
+    refuse_bad(pair, known)
     if keep is None and among > 1:
         raise click.UsageError("--among needs --outputs or --keep: a new run shares nothing with another one")
     function = function_of(reference)
@@ -169,7 +179,7 @@ def audit_command(
     from dpcheck.seeds import CHUNK
 
     run = vectorize(function) if per_call else function
-    rest: dict[str, Any] = {"trials": trials, "adjacency": None if adjacency == "none" else adjacency, "halts": halts}
+    rest: dict[str, Any] = {"trials": trials, "adjacency": known, "halts": halts}
     asked = (max_samples or 2 * trials) // 2 if mode == "anytime" else trials
     limits: dict[str, Any] = {
         "trials": asked,

@@ -87,16 +87,17 @@ def claim_of(
         raise click.UsageError(
             f"--delta {delta} makes an (ε, δ) claim, --alpha {alpha} a Rényi claim; give one of them"
         )
-    if rho is not None:
-        return privacy.ZCDP(rho)
-    if mu is not None:
-        return privacy.GaussianDP(mu)
-    if curve is not None:
-        return privacy.TradeOff(function_of(curve))
-    assert epsilon is not None
-    if alpha is not None:
-        return privacy.RenyiDP(alpha, epsilon)
-    return privacy.ApproxDP(epsilon, delta) if delta else privacy.PureDP(epsilon)
+    with in_options():
+        if rho is not None:
+            return privacy.ZCDP(rho)
+        if mu is not None:
+            return privacy.GaussianDP(mu)
+        if curve is not None:
+            return privacy.TradeOff(function_of(curve))
+        assert epsilon is not None
+        if alpha is not None:
+            return privacy.RenyiDP(alpha, epsilon)
+        return privacy.ApproxDP(epsilon, delta) if delta else privacy.PureDP(epsilon)
 
 
 def array_of(option: str, path: str) -> Any:
@@ -104,6 +105,14 @@ def array_of(option: str, path: str) -> Any:
     from dpcheck.recorded.files import load_array
 
     return load_array(f"{option} {plain(path)}", path)
+
+
+def refuse_bad(pair: tuple[Any, Any], adjacency: str | None) -> None:
+    """Raises `InvalidInput` for a pair that no audit takes, before a mechanism says what it made of it."""
+    from dpcheck.auditing.inputs import describe_pair
+
+    with in_options():
+        describe_pair(*pair, adjacency)
 
 
 @contextlib.contextmanager
@@ -127,6 +136,11 @@ _OPTIONS = {
     'adjacency="add-remove"': "--adjacency add-remove",
     "adjacency=None": "--adjacency none",
     "pass halts=True": "pass --halts",
+    "epsilon must be": "--epsilon must be",
+    "delta must": "--delta must",
+    "order alpha must be": "order --alpha must be",
+    "rho must be": "--rho must be",
+    "mu must be": "--mu must be",
     "trials must be": "--trials must be",
     "trials must lie": "--trials must lie",
     "among must be": "--among must be",
@@ -136,7 +150,10 @@ _OPTIONS = {
     "take more than trials=": "take more than --trials ",
     "needs among=k": "needs --among k",
     "seed must be": "--seed must be",
+    "max_samples must be": "--max-samples must be",
     "max_samples >": "--max-samples >",
+    "workers must be": "--workers must be",
+    "power must lie": "--power must lie",
     'mode="anytime"': "--mode anytime",
     "sensitivity must be": "--sensitivity must be",
     "failure_probability must": "--failure-probability must",

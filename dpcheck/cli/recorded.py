@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 from click.core import ParameterSource
 
-from dpcheck.cli.common import Exit, complain, echo_json, json_option, leave
+from dpcheck.cli.common import Exit, WholeNumber, complain, echo_json, json_option, leave
 from dpcheck.cli.mechanisms import array_of, claim_of, claim_options, function_of, in_options, pair_options
 from dpcheck.errors import InvalidInput
 from dpcheck.foreign import shown
@@ -41,6 +42,8 @@ OF_RUNS = (
 """Options that say how a mechanism is run: recorded outputs have been."""
 OF_SCORES = ("halts", "score", "among", "unordered", "must_detect", "script")
 """Options that a one-run audit has no use for."""
+OF_PILOTS = ("adjacency", "halts", "per_call", "seed")
+"""Options of a plan that say how its mechanism is run."""
 OF_ROWS = ("unordered", "canaries", "guesses")
 """Options of recorded outputs only."""
 
@@ -80,7 +83,7 @@ def recorded_options(command: F) -> F:
             help="Where the claim is refuted: the fewest records and the plainest values and event that show it.",
         ),
         click.option("--fixed-size", is_flag=True, help="--shrink leaves no record out: the claim is for this size."),
-        click.option("--guesses", type=int, help="Canaries that --one-run guesses.  [default: all]"),
+        click.option("--guesses", type=WholeNumber(), help="Canaries that --one-run guesses.  [default: all]"),
     )
     for option in reversed(options):
         command = option(command)
@@ -194,6 +197,21 @@ def run_and_kept(
 # -- scripts ---------------------------------------------------------------------------------------------------------
 
 
+def check_script(path: str) -> None:
+    """Raises `InvalidInput` where a script could not be written, or would take the place of what no audit wrote."""
+    from dpcheck.recorded import script
+
+    file, cure = Path(path), ""
+    if file.is_dir():
+        cure = "it is a folder; name a file, such as show.py"
+    elif not file.parent.is_dir():
+        cure = f"there is no folder {shown(file.parent)}; make it, or name a file elsewhere"
+    elif file.exists() and not script.is_script(file):
+        cure = "there is such a file, which no audit wrote, and it would be lost; name another one, such as show.py"
+    if cure:
+        raise InvalidInput(f"--script {shown(path)}: {cure}")
+
+
 def script_of_outputs(path: str, result: AuditResult, files: tuple[str, ...], ordered: bool) -> None:
     """Writes a script that counts an event in the later half of either sample."""
     from dpcheck.recorded import script
@@ -303,10 +321,13 @@ def plan_audit_command(
     from dpcheck.recorded.planning import plan_audit
 
     if not isinstance(claim, ApproxDP):
-        point = f"--epsilon {claim.epsilon_at(1e-5):.4g} at --delta 1e-5"
+        allowed = claim.epsilon_at(1e-5)
+        point = f"{f'--epsilon {allowed:.4g}' if allowed < math.inf else 'any --epsilon'} at --delta 1e-5"
         raise click.UsageError(f"a plan is for one point of the claim: {claim} allows {point}")
     pilot = None
-    if mechanism or data or neighbour:
+    if not (mechanism or data or neighbour):
+        _refuse(OF_PILOTS, "needs a FILE:MECHANISM, of which a pilot is run")
+    else:
         reference, pair = pair_of(mechanism, data, neighbour)
         function = function_of(reference)
         pilot = (vectorize(function) if per_call else function, *pair)

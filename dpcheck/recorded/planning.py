@@ -60,6 +60,8 @@ LINE = (2.2, 400.0)
 """The same where the log-ratio is a line, and runs over the square of the true epsilon."""
 KINKS, GRID = (4.0, 280.0), (2.1, 220.0)
 """The same where it has kinks, and runs at a gap of 1 were every output guessed: of real numbers, and of integers."""
+LARGEST = 700.0
+"""Epsilons from which on exp leaves the floating-point numbers; no audit that can be run tells them apart."""
 MEASURED = 2 * 1.6449
 """Sum of the normal scores of level and power at which this was measured, of each a half."""
 
@@ -236,7 +238,7 @@ def _cheapest(
 def _samples(right: float, wrong: float, claim: ApproxDP, level: float, power: float) -> float:
     """Coin-flipped trials with which the exact binomial test of the guesses has its power, at their mean number."""
     guessed = right + wrong
-    if guessed <= 0 or right <= math.exp(claim.epsilon) * wrong + claim.delta:
+    if guessed <= 0 or right <= math.exp(min(claim.epsilon, LARGEST)) * wrong + claim.delta:
         return math.inf
     odds, share = math.exp(-claim.epsilon), right / guessed
 
@@ -275,10 +277,11 @@ def _taught(alone: float, guessed: float, kind: str, claim: ApproxDP, must_detec
     if kind == "outcomes":
         trials = OUTCOMES * alone
     elif kind == "line":
-        trials = LINE[0] * alone + asked * LINE[1] / must_detect**2
+        trials = LINE[0] * alone + asked * LINE[1] / min(must_detect, LARGEST) ** 2
     else:
         times, runs = GRID if kind == "integers" else KINKS
-        trials = times * alone + asked * runs / math.sqrt(guessed * (must_detect - claim.epsilon) ** 3)
+        gap = min(must_detect - claim.epsilon, LARGEST)
+        trials = times * alone + asked * runs / math.sqrt(guessed * gap**3)
     return max(FEWEST_TRIALS, math.ceil(trials))
 
 

@@ -152,7 +152,7 @@ def of(result: AuditResult, samples: tuple[Rows, Rows], lines: Sequence[str], *,
     what = f"{foreign.plain(result.mechanism)} is not {foreign.plain(str(result.claim))}"
     return "\n".join(
         [
-            f"# {what}, if every output is a run of its own",
+            f"# {what}{MARK}",
             "import numpy as np",
             "from scipy.stats import beta",
             *lines,
@@ -165,6 +165,20 @@ def of(result: AuditResult, samples: tuple[Rows, Rows], lines: Sequence[str], *,
             "",
         ]
     )
+
+
+MARK = ", if every output is a run of its own"
+"""The end of the first line of every script."""
+
+
+def is_script(path: Path) -> bool:
+    """Whether an audit wrote this file. Raises `InvalidInput` where it cannot be read."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            first = file.readline(LONGEST).rstrip("\n")
+    except OSError as error:
+        raise InvalidInput(f"cannot read {foreign.shown(path)}: {error.strerror}; name another script") from error
+    return first.startswith("# ") and first.endswith(MARK)
 
 
 def loaded(*files: str, ordered: bool) -> list[str]:

@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from pairs import PAIR
 
+from dpcheck.recorded import script
+
 Cli = Callable[..., object]
 
 MECHANISMS = """
@@ -165,5 +167,10 @@ def test_no_script(here: Path, cli: Cli) -> None:
     assert "no script: nothing was refuted that show.py could show" in said
     assert not (here / "show.py").exists()
     run = ("audit", "--outputs", "both.npz", "--epsilon", "0.5", "--script")
-    assert "no script: cannot write none/show.py" in cli(*run, "none/show.py", code=1).stderr
-    assert not (here / "show.py").exists()
+    assert "--script none/show.py: there is no folder none" in cli(*run, "none/show.py", code=2).stderr
+    (here / "show.py").write_text("# mine\n")
+    assert "which no audit wrote" in cli(*run, "show.py", code=2).stderr
+    assert (here / "show.py").read_text() == "# mine\n"
+    for _ in range(2):  # what an audit wrote, an audit writes anew
+        cli(*run, "shown.py", code=1)
+        assert script.is_script(here / "shown.py")
