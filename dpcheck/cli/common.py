@@ -8,6 +8,7 @@ import enum
 import errno
 import gc
 import json
+import math
 import os
 import re
 import sys
@@ -114,6 +115,7 @@ class Dpcheck(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         name, command, rest = super().resolve_command(ctx, args)
+        _refuse_nothing(rest)
         doing(name or "")
         if name in _AT_ONCE:
             gc.set_threshold(50_000, *_COLLECTING[1:])
@@ -144,6 +146,20 @@ def collect_as_ever() -> None:
 def _is_given(name: Any) -> bool:
     """Whether a file lies outside of dpcheck, as those do that users name."""
     return isinstance(name, str) and not Path(name).is_relative_to(PACKAGE)
+
+
+def _refuse_nothing(words: Sequence[str]) -> None:
+    """Raises a usage error of an empty word: a command would take it for the folder here, or for the default."""
+    for before, word in zip(("", *words), words, strict=False):
+        if not word:
+            where = f"after {before}" if before.startswith("--") else "for an argument, ''"
+        elif word.startswith("--") and word.endswith("="):
+            where = f"after {word[:-1]}"
+        else:
+            continue
+        raise click.UsageError(
+            f"got nothing {where}; an unset variable of the shell leaves that behind: set it, or leave it out"
+        )
 
 
 def _sentence(text: str) -> str:
@@ -190,6 +206,28 @@ class WholeNumber(click.ParamType):  # type: ignore[type-arg]
         except (ValueError, OverflowError):
             self.fail(f"{value!r} is not a whole number", param, ctx)
         return int(number) if "e" in str(value).lower() else int(value)
+
+
+MOST = 1e9
+"""Seconds, or GiB, beyond which neither a timer nor the system can count."""
+
+
+class Amount(click.ParamType):  # type: ignore[type-arg]
+    """How much there may be of a unit, above 0."""
+
+    name = "number"
+
+    def __init__(self, unit: str) -> None:
+        self.unit = unit
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            amount = float(value)
+        except ValueError:
+            amount = math.nan
+        if not 0 < amount <= MOST:
+            self.fail(f"{value} is not a number of {self.unit} above 0 and at most {MOST:g}", param, ctx)
+        return amount
 
 
 def root_option(command: F) -> F:

@@ -15,6 +15,7 @@ import click
 from dpcheck import foreign
 from dpcheck.cli import completion
 from dpcheck.cli.common import (
+    Amount,
     Exit,
     also_option,
     catalogue_of,
@@ -67,7 +68,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg]
 @click.option("--size", type=click.Choice(("smoke", "standard")), default="smoke", show_default=True)
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
 @click.option(
-    "--limit", type=click.FloatRange(0, min_open=True), default=60.0, show_default=True,
+    "--limit", type=Amount("seconds"), metavar="SECONDS", default=60.0, show_default=True,
     help="CPU seconds that the checks of one mutant may take; the dearest are left out beyond it.",
 )  # fmt: skip
 @click.option("--budget", type=Duration(), help="Time after which no new mutant is begun: 90, 90s, 5m or 1h.")
@@ -124,6 +125,10 @@ def mutate_command(
     from dpcheck.engine.mutate.table import NAME, Table
     from dpcheck.engine.mutate.trials import Trials
 
+    if rates is not None and not (save or changed):
+        raise InvalidInput("--rates goes with --save, which writes them, or --changed, which compares")
+    kinds = choice.checked_families(("claim",) if resolution else families)
+    known = _rates(rates) if changed or (rates and Path(rates).exists()) else {}
     until = None if budget is None else time.monotonic() + budget
     doing("mutate, collecting statements and checks")
     _refuse_unknown(what, root, also)
@@ -141,10 +146,6 @@ def mutate_command(
     )
     doing("mutate, making what is wrong")
     try:
-        if rates is not None and not (save or changed):
-            raise InvalidInput("--rates goes with --save, which writes them, or --changed, which compares")
-        kinds = choice.checked_families(("claim",) if resolution else families)
-        known = _rates(rates) if changed or (rates and Path(rates).exists()) else {}
         needed = None
         if changed and sample:
             needed = gate.claims(table, trials.states, catalogue.claims, size=sample, seed=seed)

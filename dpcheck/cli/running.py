@@ -11,6 +11,7 @@ import click
 
 from dpcheck.cli import completion
 from dpcheck.cli.common import (
+    Amount,
     Exit,
     also_option,
     catalogue_of,
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
     from dpcheck.engine.run import Backend, RunResult
 
 SIZES = ("smoke", "standard", "full")
+PARTS = 1_000_000
+"""Most shards of a run: each is dealt in memory."""
 ROWS = 40
 """Most lines of the final table."""
 _RANK = ("error", "differs", "refuted", "undecided", "consistent", "holds", "skipped")
@@ -59,16 +62,14 @@ _RANK = ("error", "differs", "refuted", "undecided", "consistent", "holds", "ski
     show_default=True,
     help="Processes; results are the same. 0: in the command's own, for a debugger.",
 )
-@click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Most time of one cell.")
-@click.option(
-    "--memory", type=click.FloatRange(0, min_open=True), metavar="GIB", help="Most memory of a process; default: all."
-)
+@click.option("--timeout", type=Amount("seconds"), metavar="SECONDS", help="Most time of one cell.")
+@click.option("--memory", type=Amount("GiB"), metavar="GIB", help="Most memory of a process; default: all.")
 @click.option("--backend", type=click.Choice(["local", "dask"]), default="local", show_default=True)
 @click.option("--scheduler", metavar="ADDRESS", help="Of the Dask cluster: tcp://host:8786.")
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Root of all randomness.")
 @click.option("--shard", metavar="I/K", help="Only the i-th of k parts of the work; `dpcheck merge` joins the stores.")
 @click.option(
-    "--limit", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
+    "--limit", type=Amount("seconds"), metavar="SECONDS",
     help="Leave out the checks that are on record to take longer at this size.",
 )  # fmt: skip
 @click.option("--strict", is_flag=True, help="Exit 4 when a verdict is undecided, even if that was expected.")
@@ -182,10 +183,9 @@ def _part(shard: str | None) -> tuple[int, int]:
     if shard is None:
         return 1, 1
     first, _, second = shard.partition("/")
-    if not (first.isdigit() and second.isdigit() and 1 <= int(first) <= int(second)):
-        raise click.BadParameter(
-            f"got {shard!r}; write --shard 2/8 for the second of eight parts", param_hint="--shard"
-        )
+    if not (first.isdecimal() and second.isdecimal() and 1 <= int(first) <= int(second) <= PARTS):
+        cure = f"write --shard 2/8 for the second of eight parts, of at most {PARTS:,} parts"
+        raise click.BadParameter(f"got {shard!r}; {cure}", param_hint="--shard")
     return int(first), int(second)
 
 
@@ -331,11 +331,13 @@ def merge_command(
     if not mixed:
         belong_together([Path(other) for other in stores], path)
     catalogue = catalogue_of(root, also)
+    code = Exit.NOTHING
     with Store(path) as opened:
         for other in stores:
             if Path(other).resolve() != path.resolve():
-                _merged(other, opened.merge(other))
-        code = Exit.EXPECTED
+                merged = opened.merge(other)
+                _merged(other, merged)
+                code = Exit.EXPECTED if merged.audits else code
         for size, seed, ids in opened.runs():
             checks = [check for check in catalogue.checks.values() if check.id in ids]
             if strange := sorted(set(ids) - {check.id for check in checks}):
@@ -353,10 +355,14 @@ def merge_command(
                 each = exit_code(result)
                 each = Exit.WAITING if result.waiting and each is Exit.EXPECTED else each
                 code = max(code, each, key=_WORSE.index)
+    if code is Exit.NOTHING:
+        complain(
+            f"nothing to conclude: no cell of a check that is here in {' '.join(stores)}; `dpcheck run` makes some"
+        )
     finish(catalogue, code)
 
 
-_WORSE = (Exit.EXPECTED, Exit.WAITING, Exit.UNEXPECTED, Exit.UNKEPT, Exit.INTERNAL)
+_WORSE = (Exit.NOTHING, Exit.EXPECTED, Exit.WAITING, Exit.UNEXPECTED, Exit.UNKEPT, Exit.INTERNAL)
 
 
 def _merged(other: str, merged: Merged) -> None:
@@ -395,6 +401,9 @@ def compare_command(before: str, after: str, as_json: bool) -> None:
     old, new = (history.choose(history.read(Path(path), refused)) for path in (before, after))
     for line in told(refused):
         complain(line)
+    for path, found in ((before, old), (after, new)):  # a lost file would look as if nothing had changed
+        if not found and path.endswith(".jsonl"):
+            raise InvalidInput(f"{path} holds no record of dpcheck; name a store, or what `dpcheck report` wrote")
     both = [check for check in old if check in new]
 
     def outcome(of: dict[str, Any], check: str) -> str:

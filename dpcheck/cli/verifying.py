@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from dpcheck.verdicts import Witness
 
 
+BESIDE = ("regions.json", "times.json", "seconds.json")
+"""What reports keep beside witnesses and certificates: of a folder, these are passed over."""
+
+
 @click.command("verify")
 @click.argument("witnesses", nargs=-1, metavar="[FILE.json or FOLDER]…")
 @click.option("--all", "every", is_flag=True, help="Every witness that came with dpcheck, or with the content.")
@@ -73,7 +77,7 @@ def _files(path: str) -> list[str]:
     """The file itself; of a folder, the witnesses and certificates in it."""
     if not Path(path).is_dir():
         return [path]
-    files = sorted(map(str, Path(path).rglob("*.json")))
+    files = sorted(str(file) for file in Path(path).rglob("*.json") if file.name not in BESIDE)
     if not files:
         raise click.UsageError(
             f"there is no .json file in {shown(path)}; `dpcheck run` names the witnesses that it writes"

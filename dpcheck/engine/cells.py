@@ -106,6 +106,8 @@ def said(error: BaseException) -> str:
         text = foreign.plain(" ".join(str(error).split()))
     except BaseException:
         text = "an exception that cannot be shown"
+    if isinstance(error, MemoryError) and not text:
+        text = "there is no more memory; give more by --memory, or find out what fills it"
     if isinstance(error, judge.RuleBroken):
         return text
     where = "" if PLACE.search(text) else _place(error)

@@ -19,6 +19,9 @@ from pathlib import Path
 
 import pytest
 
+from dpcheck.cli.common import Exit
+from dpcheck.engine.store import Store
+
 Cli = Callable[..., object]
 HEAD = """
 from dpcheck.checks import check
@@ -138,7 +141,7 @@ def test_unknown_arguments(root: Path, cli: Cli) -> None:
     (root / "notes.txt").write_text("hello")
     assert "notes.txt is no Python file" in cli("run", str(root / "notes.txt"), code=2).stderr
     assert "got 'nosuch'; there are " in cli("list", "--kind", "nosuch", code=2).stderr
-    assert "got an empty label" in cli("show", "", code=2).stderr
+    assert "got nothing for an argument" in cli("show", "", code=2).stderr
     assert "2/8" in cli("run", "--shard", "3/2", code=2).stderr
     cli("run", "--size", "tiny", code=2)
 
@@ -187,6 +190,10 @@ def test_shards_and_merge(root: Path, cli: Cli) -> None:
     assert merged.stdout.splitlines()[1:3] == whole.stdout.splitlines()[:2]
     cli("compare", ".dpcheck/store.db", "whole.db")
     assert "no store at 3.db" in cli("merge", "3.db", code=2).stderr
+    with Store(Path("none.db")):  # of a run that was stopped before its first cell
+        pass
+    empty = cli("merge", "none.db", "--store", "other.db", code=Exit.NOTHING)
+    assert "nothing to conclude: no cell of a check that is here in none.db" in empty.stderr
 
 
 def test_compare(root: Path, cli: Cli) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import checkout
 import mpmath
 import numpy as np
 import pytest
@@ -171,3 +173,12 @@ def test_objects_are_named(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.array([{}]))
     with pytest.raises(InvalidInput, match="holds Python objects; save numbers or strings"):
         array_of("--data", str(tmp_path / "x.npy"))
+
+
+def test_what_lies_beside_certificates_is_no_witness_amiss(cli: Cli, tmp_path: Path) -> None:
+    """`dpcheck verify reports/certificates`: the times and regions of a report stand in the same folder."""
+    stored = checkout.ROOT / "reports" / "certificates"
+    shutil.copy(stored / "tsybakov" / "fact-sens.json", tmp_path)
+    for name in ("times.json", "regions.json"):
+        shutil.copy(stored / name, tmp_path)
+    assert "fact-sens.json: certified" in cli("verify", str(tmp_path)).stdout
