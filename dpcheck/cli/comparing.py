@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpcheck.cli.common import (
+    WholeNumber,
     also_option,
     candidates,
     catalogue_of,
@@ -65,18 +66,18 @@ def phase_diagram_command(
 
     PANELS are keys such as `pure-approximate`; all of them when none is named.
     """
+    options: dict[str, Any] = {  # what is wrong here is told before anything is collected
+        "axes": None if axes is None else dict(_power("--axes", part) for part in axes.split(",")),
+        "ties": dict(_power("--tie", tie) for tie in ties),
+        "ranges": dict(_span(span) for span in spans),
+        "parameters": {_symbol(name): _exact(f"--{name}", value) for name, value in parameters.items() if value},
+    }
     catalogue = catalogue_of(root, also)
     if unknown := [key for key in panels if key not in catalogue.panels]:
         raise InvalidInput(f"no panel is called {unknown[0]!r}; {candidates(unknown[0], catalogue.panels)}")
     chosen = [catalogue.panels[key] for key in panels or catalogue.panels]
     if svg is not None and svg.suffix == ".svg" and len(chosen) != 1:
         raise click.UsageError(f"{svg} is one file and there are {len(chosen)} panels; name one, or give a folder")
-    options: dict[str, Any] = {
-        "axes": None if axes is None else dict(_power("--axes", part) for part in axes.split(",")),
-        "ties": dict(_power("--tie", tie) for tie in ties),
-        "ranges": dict(_span(span) for span in spans),
-        "parameters": {_symbol(name): _exact(f"--{name}", value) for name, value in parameters.items() if value},
-    }
     rows = []
     for panel in chosen:
         diagram = panel.diagram(catalogue.claims, **options)
@@ -214,8 +215,8 @@ def _draw(panel: Panel, diagram: PhaseDiagram, axes: dict[Any, Any] | None, plac
 @click.command("compare-bounds")
 @setting_options
 @click.option("--measure", metavar="WORKLOAD", help="Measure the excess risk on a workload; its constants then count.")
-@click.option("--trials", type=int, default=100, show_default=True, help="Trials of a measurement.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the measurement.")
+@click.option("--trials", type=WholeNumber(), default=100, show_default=True, help="Trials of a measurement.")
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Of the measurement.")
 @click.option("--only", multiple=True, metavar="LABEL", help="An algorithm to consider; may be repeated; default all.")
 @root_option
 @also_option
@@ -240,11 +241,11 @@ def compare_bounds_command(
     if trials < 2:
         raise click.BadParameter(f"must be >= 2, got {trials}", param_hint="--trials")
     setting = setting_of(**options)
+    workload = None if measure is None else comparison.workload(measure, setting)
     catalogue = opened(root, also)
     if unknown := [label for label in only if label not in algorithms()]:
         raise no_such_algorithm(unknown[0])
     claims = claims_of(catalogue, dict.fromkeys(label.partition("/")[0] for label in only or algorithms()))
-    workload = None if measure is None else comparison.workload(measure, setting)
     if workload is not None:
         setting = setting.on(workload)
     rows = comparison.compare(setting, claims, workload=workload, trials=trials, seed=seed, only=only or None)

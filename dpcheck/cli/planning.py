@@ -6,7 +6,8 @@ import contextlib
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -103,19 +104,54 @@ def setting_of(
         raise click.UsageError("Missing option '--n', the number of records")
     moments = {_number("--moment", key): value for key, value in _pairs("--moment", moment).items()}
     if G_k is not None:
-        if sizes["k"] is None:
+        order = sizes["k"]
+        if order is None:
             raise click.UsageError("--G_k needs its order --k")
-        moments[sizes["k"]] = G_k
+        if order in moments:
+            raise click.UsageError(
+                f"--moment {order:g}={moments[order]:g} and --G_k {G_k:g} at --k {order:g} bound one moment; "
+                "give one of them"
+            )
+        moments[order] = G_k
     if (theta is None) != (lambda_ is None):
         raise click.UsageError("--theta and --lambda go together")
-    return Setting(
-        L=L if L is not None else math.inf if moments else 1.0,
-        moments=moments,
-        growth=None if theta is None or lambda_ is None else (theta, lambda_),
-        extra=_pairs("--constant", constant),
-        family=family or "",
-        **sizes,
-    )
+    _check_numbers({"--theta": theta, "--lambda": lambda_}, sizes["hessian_rank"], sizes["d"])
+    extra = _pairs("--constant", constant)
+    for name, value in extra.items():
+        if not math.isfinite(value):
+            raise click.BadParameter(f"{name} must be a finite number, got {value}", param_hint="--constant")
+    with _in_options():
+        return Setting(
+            L=L if L is not None else math.inf if moments else 1.0,
+            moments=moments,
+            growth=None if theta is None or lambda_ is None else (theta, lambda_),
+            extra=extra,
+            family=family or "",
+            **sizes,
+        )
+
+
+def _check_numbers(positive: Mapping[str, float | None], rank: int | None, d: int) -> None:
+    """Raises `InvalidInput` of numbers that no algorithm looks at before it needs them."""
+    for option, value in positive.items():
+        if value is not None and not 0 < value < math.inf:
+            raise InvalidInput(f"{option} must be a finite number > 0, got {value}")
+    if rank is not None and not 0 <= rank <= d:
+        raise InvalidInput(f"--hessian-rank must lie between 0 and d = {d}, got {rank}")
+
+
+_NAMES = re.compile(r"^(n|d|m|k|D|L|H|epsilon|delta|rho)(?=,| must)")
+_BUDGET = "name the budget by epsilon (and delta), or by rho"
+
+
+@contextlib.contextmanager
+def _in_options() -> Iterator[None]:
+    """What a setting refuses, in the words of the command line."""
+    try:
+        yield
+    except InvalidInput as error:
+        text = str(error).replace(_BUDGET, "name the budget by --epsilon (and --delta), or by --rho")
+        raise InvalidInput(_NAMES.sub(r"--\1", text)) from error
 
 
 @click.command("plan")
@@ -147,7 +183,10 @@ def plan_command(
     except UnknownLabel:
         _planned_instead(algorithm, catalogue or opened(root))
     setting = setting_of(**options)
-    fields = dict(planning.parse(text) for text in settings)
+    fields: dict[str, Any] = {}
+    for name, value in map(planning.parse, settings):
+        _refuse_twice("--set", fields, name, value)
+        fields[name] = value
     catalogue = catalogue or opened(root)
     try:
         with _of_its_own(algorithm):
@@ -199,10 +238,17 @@ def _pairs(option: str, texts: Sequence[str]) -> dict[str, float]:
     by_name = {}
     for text in texts:
         name, equals, value = text.partition("=")
-        if not equals:
+        if not (equals and name.strip()):
             raise click.BadParameter(f"got {text!r}; write NAME=VALUE", param_hint=option)
+        _refuse_twice(option, by_name, name, value)
         by_name[name] = _number(option, value)
     return by_name
+
+
+def _refuse_twice(option: str, given: Mapping[str, Any], name: str, value: Any) -> None:
+    if name in given:
+        before = f"{given[name]:g}" if isinstance(given[name], float) else given[name]
+        raise click.BadParameter(f"{name} is given twice, as {before} and {value}", param_hint=option)
 
 
 def _number(option: str, text: str) -> float:

@@ -111,7 +111,8 @@ def build(label: str, settings: Mapping[str, Any], k: float | None = None) -> Al
             if "." in name:
                 chosen = _with_inner(chosen, name.split("."), value)
     except TypeError as error:
-        raise InvalidInput(f"{label}: {error}") from error
+        given = ", ".join(f"{name}={value!r}" for name, value in settings.items())
+        raise InvalidInput(f"{label} cannot be made with {given}: {error}") from error
     return chosen
 
 

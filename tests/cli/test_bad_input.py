@@ -37,6 +37,7 @@ UNREADABLE = (
     ("names", '"multipliers": {', '"multipliers": {"w2": "1",'),
 )
 AUDIT = ("audit", "mech.py:mean")
+PLAN = ("plan", "lp_spaces/alg-1", "--n", "9", "--epsilon", "1")
 
 
 @pytest.fixture
@@ -45,6 +46,7 @@ def here(beside_pair: Path) -> Path:
     (beside_pair / "mech.py").write_text(MECHANISMS)
     np.save(beside_pair / "far.npy", np.ones(10))
     np.save(beside_pair / "short.npy", np.zeros(9))
+    np.save(beside_pair / "undefined.npy", np.full(10, np.nan))
     np.save(beside_pair / "objects.npy", np.array([None, {}], dtype=object), allow_pickle=True)
     np.save(beside_pair / "scalar.npy", np.float64(3))
     np.savez(beside_pair / "scores.npz", **SCORES)
@@ -62,7 +64,7 @@ def here(beside_pair: Path) -> Path:
         newer.commit()
     np.savez(beside_pair / "empty.npz")
     (beside_pair / "empty").mkdir()
-    for name in ("x.txt", "foreign.db", "broken.json"):
+    for name in ("x.txt", "foreign.db", "broken.json", "records.jsonl"):
         (beside_pair / name).write_text("hello")
     return beside_pair
 
@@ -112,6 +114,30 @@ OWN = [
         "x.txt is no Python file",
     ),
     (("run", "x.md"), "there is no file 'x.md'; `dpcheck run` takes Python files"),
+    ((*AUDIT, *PAIR, "--script", "mech.py"), "--script mech.py: there is such a file, which no audit wrote"),
+    ((*AUDIT, *PAIR, "--script", "empty"), "--script empty: it is a folder; name a file, such as show.py"),
+    ((*AUDIT, *PAIR, "--script", "gone/show.py"), "--script gone/show.py: there is no folder gone"),
+    (("audit", "--outputs", "empty.npz", "--epsilon", "1", "--script", "x.txt"), "which no audit wrote"),
+    ((*AUDIT, *PAIR, "--fixed-size"), "--fixed-size needs --shrink"),
+    ((*AUDIT, *PAIR, "--store", "", "--mode", "anytime"), "got nothing after --store"),
+    ((*AUDIT, *PAIR, "--store=", "--mode", "anytime"), "got nothing after --store"),
+    ((*AUDIT, *FILES, "--rho", "1", "--must-detect", "nan"), "--must-detect must be a finite number > 0, got nan"),
+    ((*AUDIT, *FILES, "--mu", "1", "--must-detect", "-1"), "--must-detect must be a finite number > 0, got -1.0"),
+    ((*AUDIT, *FILES, "--epsilon", "-1"), "--epsilon must be a finite number > 0, got -1.0"),
+    ((*AUDIT, *PAIR, "--delta", "1"), "--delta must lie in [0, 1), got 1.0"),
+    ((*AUDIT, *PAIR, "--alpha", "0"), "--alpha must be a finite number > 1, got 0.0"),
+    ((*AUDIT, *PAIR, "--mode", "anytime", "--max-samples", "0"), "--max-samples must be an integer >= 1"),
+    ((*AUDIT, *PAIR, "--trials", "500", "--workers", "5000"), "--workers must be a number of processes, 1 to 1024"),
+    ((*AUDIT, "--data", "undefined.npy", *PAIR[2:], "--workers", "1"), "data holds nan at index (0,); records must"),
+    (("attack", *AUDIT[1:], "--data", "undefined.npy", *PAIR[2:]), "data holds nan at index (0,); records must"),
+    (
+        ("audit", "--outputs", "scores.npz", "--one-run", "--epsilon", "1", "--guesses", "2e2.5"),
+        "'2e2.5' is not a whole number",
+    ),
+    (("plan-audit", "--epsilon", "1e300", "--must-detect", "1e301"), "no number of runs up to 1,000,000,000 on each"),
+    (("plan-audit", "--epsilon", "1", "--must-detect", "2", "--halts"), "--halts needs a FILE:MECHANISM"),
+    (("plan-audit", "--rho", "1e300", "--must-detect", "2"), "1e+300-zCDP allows any --epsilon at --delta 1e-5"),
+    (("compare", "records.jsonl", "records.jsonl"), "records.jsonl holds no record of dpcheck"),
     (("new", "class"), "'class' is a word of Python"),
     (("new", "numpy"), "'numpy' is a module that is installed here"),
     (("new", "json"), "'json' is a module of Python"),
@@ -124,16 +150,44 @@ CONTENT = [
     (("run", "nosuchfolder/"), "'nosuchfolder/' is no file, folder or label"),
     (("run", "lp_spaces/thm-3::nosuch"), "lp_spaces/thm-3 has no check 'nosuch'; it has "),
     (("show", "lp_spaces/thm-3::nosuch"), "lp_spaces/thm-3 has no check 'nosuch'; it has "),
-    (("show", ""), "got an empty label"),
+    (("show", ""), "got nothing for an argument, ''; an unset variable of the shell"),
+    (("run", ""), "got nothing for an argument"),
+    (("list", "--also", ""), "got nothing after --also"),
+    (("list", "--root", ""), "got nothing after --root"),
+    (("run", "lp_spaces/thm-3", "--memory", "nan"), "nan is not a number of GiB above 0 and at most 1e+09"),
+    (("run", "lp_spaces/thm-3", "--memory", "inf"), "inf is not a number of GiB above 0"),
+    (("run", "lp_spaces/thm-3", "--timeout", "inf"), "inf is not a number of seconds above 0 and at most 1e+09"),
+    (("run", "lp_spaces/thm-3", "--timeout", "0"), "0 is not a number of seconds above 0"),
+    (("run", "lp_spaces/thm-3", "--limit", "nan"), "nan is not a number of seconds above 0"),
+    (("mutate", "lp_spaces/thm-3", "--limit", "nan"), "nan is not a number of seconds above 0"),
+    (("run", "lp_spaces/thm-3", "--shard", "\N{SUPERSCRIPT ONE}/2"), "write --shard 2/8 for the second of eight parts"),
+    (("run", "lp_spaces/thm-3", "--shard", "1/1000000000"), "at most 1,000,000 parts"),
     (("show", "tsybakov"), "tsybakov is a paper: `dpcheck list --paper tsybakov` shows its statements"),
     (("certify", "tsybakov/thm-1"), "no run of tsybakov/thm-1 is written down to be certified; tsybakov/thm-1@glm"),
     (("certify", "tsybakov/thm-10"), "no run of tsybakov/thm-10 is written down to be certified; `dpcheck run`"),
     (("compare", "{here}/x.txt", "{here}/foreign.db"), "x.txt"),
     (("compare-bounds", "--n", "1e5", "--d", "50", "--epsilon", "-1"), "-1"),
+    (("compare-bounds", *PLAN[2:], "--measure", "quadratic", "--seed", "-1"), "-1 is not in the range"),
+    (("compare-bounds", *PLAN[2:], "--trials", "1.5"), "Invalid value for '--trials': '1.5' is not a whole number"),
     (("list", "--kind", "nosuch"), "got 'nosuch'; there are "),
     (("plan", "tsybakov", "--n", "10"), "no algorithm has the label 'tsybakov'; did you mean tsybakov/alg-"),
     (("plan", "lp_spaces/alg-11"), "no algorithm has the label 'lp_spaces/alg-11'; did you mean lp_spaces/alg-1, "),
     (("plan", "lp_spaces/alg-1"), "Missing option '--n'"),
+    ((*PLAN, "--constant", "x=nan"), "Invalid value for --constant: x must be a finite number, got nan"),
+    ((*PLAN, "--constant", "=1"), "Invalid value for --constant: got '=1'; write NAME=VALUE"),
+    ((*PLAN, "--moment", "2=1", "--moment", "2=3"), "Invalid value for --moment: 2 is given twice, as 1 and 3"),
+    (
+        (*PLAN, "--k", "2", "--G_k", "1", "--moment", "2=3"),
+        "--moment 2=3 and --G_k 1 at --k 2 bound one moment; give one of them",
+    ),
+    ((*PLAN, "--theta", "2", "--lambda", "nan"), "--lambda must be a finite number > 0, got nan"),
+    ((*PLAN, "--theta", "0", "--lambda", "1"), "--theta must be a finite number > 0, got 0.0"),
+    (("plan", "tsybakov/alg-3", *PLAN[2:], "--set", "p=x"), "tsybakov/alg-3 cannot be made with p='x': '>=' not"),
+    ((*PLAN, "--set", "k=2", "--set", "k=3"), "Invalid value for --set: k is given twice, as 2 and 3"),
+    ((*PLAN, "--hessian-rank", "-1"), "--hessian-rank must lie between 0 and d = 1, got -1"),
+    ((*PLAN, "--hessian-rank", "2"), "--hessian-rank must lie between 0 and d = 1, got 2"),
+    (("plan", "lp_spaces/alg-1", "--n", "9"), "name the budget by --epsilon (and --delta), or by --rho"),
+    (("plan", "lp_spaces/alg-1", "--n", "0", "--epsilon", "1"), "--n must be >= 1, got 0"),
     (("report", "--only", "nosuch"), "no paper has the key 'nosuch'; there are auditor, l1_geometry, "),
     (
         ("compare-bounds", "--n", "9", "--d", "1", "--epsilon", "1", "--only", "tsybakov/alg-33"),

@@ -248,7 +248,7 @@ def test_infeasible(root: Path, cli: Cli) -> None:
         (("toy/alg-1", "--n", "100", "--epsilon", "1", "--set", "blocks"), "name=value"),
         (("toy/alg-1", "--n", "100", "--epsilon", "-1"), "epsilon must be"),
         (("toy/alg-1", "--n", "0", "--epsilon", "1"), "n must be >= 1, got 0"),
-        (("toy/alg-1", "--n", "100"), "epsilon (and delta), or by rho"),
+        (("toy/alg-1", "--n", "100"), "--epsilon (and --delta), or by --rho"),
         (("toy/alg-1", "--n", "100", "--epsilon", "1", "--D", "0"), "D must be > 0"),
         (("toy/alg-1", "--n", "100", "--epsilon", "1", "--G_k", "3"), "--G_k needs its order --k"),
         (("toy/alg-1", "--n", "100", "--epsilon", "1", "--theta", "3"), "--theta and --lambda go together"),
