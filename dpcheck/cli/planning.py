@@ -235,7 +235,7 @@ def _of_its_own(algorithm: str) -> Iterator[None]:
 
 
 def _pairs(option: str, texts: Sequence[str]) -> dict[str, float]:
-    by_name = {}
+    by_name: dict[str, float] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not (equals and name.strip()):
