@@ -234,6 +234,7 @@ def test_a_place_where_no_results_can_be_written_is_told_before_a_test_runs(pyte
     pytester.makefile(".txt", file="in the way")
     for place, says in (
         ("folder", "--dpcheck-json folder is a folder; name a file"),
+        ("", "got nothing after --dpcheck-json; set it, or leave it out"),
         ("file.txt/audits.json", "cannot write --dpcheck-json file.txt/audits.json: *"),
     ):
         ran = pytester.runpytest_inprocess(f"--dpcheck-json={place}")

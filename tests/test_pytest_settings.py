@@ -159,10 +159,12 @@ def test_own(dp_audit):
     ("option", "said"),
     [
         ("--dpcheck-profile=nosuch", "no profile 'nosuch' is registered; there are dev, ci, nightly"),
-        ("--dpcheck-trials=3", "trials must be an integer in [[]50, 2^63), got 3"),
-        ("--dpcheck-failure-probability=1.5", "failure_probability must be a number in (0, 1), got 1.5"),
-        ("--dpcheck-seed=-1", "seed must be an integer in [[]0, 2^63), got -1"),
-        ("--dpcheck-must-detect=nan", "must_detect must be a number in (0, inf), got nan"),
+        ("--dpcheck-trials=3", "--dpcheck-trials must be an integer in [[]50, 2^63), got 3"),
+        ("--dpcheck-failure-probability=1.5", "--dpcheck-failure-probability must be a number in (0, 1), got 1.5"),
+        ("--dpcheck-seed=-1", "--dpcheck-seed must be an integer in [[]0, 2^63), got -1"),
+        ("--dpcheck-profile=", "got nothing after --dpcheck-profile; set it, or leave it out"),
+        ("--dpcheck-audits=", "got nothing after --dpcheck-audits; set it, or leave it out"),
+        ("--dpcheck-must-detect=nan", "--dpcheck-must-detect must be a number in (0, inf), got nan"),
     ],
 )
 def test_bad_settings_are_refused_before_anything_runs(pytester, option, said):

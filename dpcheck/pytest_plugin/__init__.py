@@ -47,13 +47,20 @@ def pytest_configure(config: pytest.Config) -> None:
         for name in ("seed", "trials", "failure_probability", "must_detect")
         if (value := config.getoption(f"dpcheck_{name}")) is not None
     }
+    for option in ("profile", "audits", "json"):
+        said = config.getoption(f"dpcheck_{option}")
+        if "" in (said if isinstance(said, list) else [said]):
+            raise pytest.UsageError(f"dpcheck: got nothing after --dpcheck-{option}; set it, or leave it out")
     if path := config.getoption("dpcheck_json"):
         reporting.check_path(path)
     name = config.getoption("dpcheck_profile") or profiles.loaded()
     try:
         profile = profiles.derived(name, **given)
     except InvalidInput as error:
-        raise pytest.UsageError(f"dpcheck: {error}") from error
+        text = str(error)
+        for field in given:
+            text = text.replace(f"{field} must", f"--dpcheck-{field.replace('_', '-')} must")
+        raise pytest.UsageError(f"dpcheck: {text}") from error
     failures = Failures(config.rootpath / ".dpcheck" / "failures")
     sent = getattr(config, "workerinput", {}).get("dpcheck_failures")
     failures.read() if sent is None else failures.receive(sent)
