@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from dpcheck.engine.setting import Setting
     from dpcheck.panels import Panel
 
-EXACT = re.compile(r"[0-9a-z+\-*/(). ]+")
+EXACT = re.compile(r"(?!.*(\*\*|[a-z)]\s*[.(]))[0-9a-z+\-*/(). ]+")
+"""Sums, products and quotients of numbers and names: SymPy would evaluate a call or a tower of powers."""
 
 
 @click.command("phase-diagram")
@@ -105,6 +106,8 @@ def _exact(option: str, text: str) -> Any:
         if not EXACT.fullmatch(text):
             raise ValueError(text)
         value = sp.nsimplify(sp.sympify(text, rational=True))
+        if value.has(sp.nan, sp.zoo):
+            raise ValueError(text)
     except (ValueError, SyntaxError, TypeError, AttributeError, sp.SympifyError) as error:
         raise click.BadParameter(f"{text!r} is no exponent such as 3/2 or 2*a", param_hint=option) from error
     return value

@@ -36,6 +36,7 @@ UNREADABLE = (
     ("null", '"bound": "1/10000"', '"bound": null'),
     ("names", '"multipliers": {', '"multipliers": {"w2": "1",'),
 )
+NO_NUMBERS = ("nan", "1/0", "9**9**9**9", "print(1)", "k.is_real")
 AUDIT = ("audit", "mech.py:mean")
 PLAN = ("plan", "lp_spaces/alg-1", "--n", "9", "--epsilon", "1")
 
@@ -145,6 +146,8 @@ OWN = [
 ]
 CONTENT = [
     (("phase-diagram", "pure-approximate", "--k", "1"), "k must be >= 2"),
+    *((("phase-diagram", "--k", text), f"{text!r} is no exponent such as 3/2 or 2*a") for text in NO_NUMBERS),
+    (("phase-diagram", "--tie", "d=n^1/0"), "'1/0' is no exponent such as 3/2 or 2*a"),
     (("phase-diagram", "nosuch"), "no panel is called 'nosuch'; there are "),
     (("run", "{here}/x.txt"), "x.txt is no Python file"),
     (("run", "nosuchfolder/"), "'nosuchfolder/' is no file, folder or label"),

@@ -12,7 +12,7 @@ from dpcheck import report
 from dpcheck.engine.mutate.mutation import Trial
 from dpcheck.engine.mutate.resolution import Resolution
 from dpcheck.engine.mutate.states import States, short
-from dpcheck.engine.mutate.table import SampleOfMutants, Table, Watched, rates, share, unlikely
+from dpcheck.engine.mutate.table import SampleOfMutants, Table, Watched, rates, rows, share, unlikely
 from dpcheck.errors import StoreError
 
 
@@ -39,6 +39,13 @@ def table() -> Table:
     found.resolutions["example/lem-3"] = Resolution("example/lem-3", "<=", math.inf, math.inf)
     found.watched = {"example/thm-2::risk_grows": Watched(("example/thm-2",))}
     return found
+
+
+def test_where_everything_is_argued_nothing_is_noticed() -> None:
+    """No share, rather than all of none."""
+    head, lines = rows(table().all())
+    noticed = {line[1]: line[head.index("noticed")] for line in lines}
+    assert noticed == {"claim": "50 %", "null": "100 %", "code": "–"}
 
 
 def test_a_table_is_read_as_it_was_written(tmp_path: pathlib.Path) -> None:

@@ -301,7 +301,8 @@ def rows(trials: Iterable[Trial]) -> tuple[list[str], list[list[str]]]:
     for family in FAMILIES:
         for (paper, of), row in sorted(counts.items()):
             if of == family:
-                tried = [f"{sum(row.values()):,}", f"{100 * share(row):.0f} %", *(f"{row.get(f, 0):,}" for f in fates)]
+                noticed = f"{100 * share(row):.0f} %" if row.keys() - {*CORRECT} else "–"
+                tried = [f"{sum(row.values()):,}", noticed, *(f"{row.get(f, 0):,}" for f in fates)]
                 lines.append([paper or "shared", family, *tried])
     return ["paper", "family", "tried", "noticed", *fates], sorted(lines, key=lambda row: row[0])
 
