@@ -332,3 +332,10 @@ def test_a_file_and_a_number_are_taken_as_they_are_meant(tmp_path: Path) -> None
     assert dp.verify(tmp_path / "witness.json")
     with pytest.raises(InvalidInput, match=r"1000\.5"):
         dp.audit(leaky, *pair, dp.PureDP(1.0), trials=1000.5)  # type: ignore[arg-type]
+
+
+def test_findings_are_told_where_no_witness_can_be_kept(here: Path, cli: Cli) -> None:
+    (here / ".dpcheck").write_text("in the way")
+    found = cli("attack", *AUDIT[1:], *PAIR, "--only", "granularity", "--fail-on", "theoretical", code=1)
+    assert "theoretical" in found.stdout
+    assert "no witness is kept: cannot write .dpcheck/witness-" in found.stderr

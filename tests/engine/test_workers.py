@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from dpcheck.engine import catalogue
-from dpcheck.engine.cells import CellTask, Done, compute_cell
+from dpcheck.engine.cells import CellTask, Done, compute_cell, said
 from dpcheck.engine.collection import cell_key
 from dpcheck.engine.stored import CellKey
 from dpcheck.engine.workers import Workers
@@ -93,6 +93,13 @@ def test_too_much_memory_is_an_error_of_the_check(tasks: dict[str, CellTask]) ->
     (done,), _, code = served(tasks["greedy"], memory=2**32)
     assert done.message.startswith("MemoryError")
     assert code == 0
+
+
+def test_memory_that_is_out_without_a_word_is_told_with_the_next_step() -> None:
+    """Python raises a bare MemoryError."""
+    assert (
+        said(MemoryError()) == "MemoryError: there is no more memory; give more by --memory, or find out what fills it"
+    )
 
 
 def test_a_worker_whose_parent_is_gone_starts_nothing(tasks: dict[str, CellTask]) -> None:
