@@ -211,7 +211,7 @@ def test_compare_bounds_measures_on_a_named_workload(root: Path, cli: Cli) -> No
         (("--n", "12.5"), "is not a whole number"),
         (("--n", "1e300"), "1e300 is beyond 1e+100"),
         (("--epsilon", "-1"), "epsilon must be"),
-        (("--rho", "1"), "epsilon (and delta), or by rho"),
+        (("--rho", "1"), "--epsilon (and --delta), or by --rho"),
     ],
 )
 def test_compare_bounds_says_what_is_wrong(root: Path, cli: Cli, arguments: tuple[str, ...], said: str) -> None:
