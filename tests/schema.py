@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 _TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
-_SILENT = {"$schema", "title", "description", "$defs", "additionalProperties"}
+_SILENT = {"$schema", "$id", "title", "description", "$defs", "additionalProperties"}
 
 
 def breaches(value: Any, schema: dict[str, Any], root: dict[str, Any] | None = None, at: str = "$") -> list[str]:

@@ -248,7 +248,9 @@ def test_a_place_where_no_results_can_be_written_is_told_before_a_test_runs(pyte
 def test_schema_is_shown(pytester):
     ran = pytester.runpytest_inprocess("--dpcheck-schema")
     assert ran.ret == 0
-    assert json.loads(ran.stdout.str())["properties"]["schema_version"] == {"const": 2}
+    schema = json.loads(ran.stdout.str())
+    assert schema["properties"]["schema_version"] == {"const": 2}
+    assert schema["$id"] == "urn:dpcheck:pytest-report:2"
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ def check_row(catalogue: Index, check: CheckCard, chosen: Chosen | None) -> dict
 
 
 @click.command("list")
-@click.option("--paper", help="Only claims of this paper.")
+@click.option("--paper", shell_complete=completion.papers, help="Only claims of this paper.")
 @click.option("--kind", help="Only claims of this kind (theorem, …), or with a check of this kind (privacy, …).")
 @click.option("--outcome", type=click.Choice(OUTCOMES), help="Only claims of which some check has this outcome.")
 @root_option
@@ -258,6 +258,9 @@ def _screen(
     """The screen of `dpcheck show`, line by line."""
     edge = min(width() or 120, 120)
     lines = _title(claim, str(catalogue.home(claim.label)), edge)
+    failed = count(sum(check.id in errors for check in catalogue.checks_of(claim.label)), "error")
+    words = in_words(outcomes_of(catalogue, claim, results))
+    lines.append("  " + _tinted((words if failed.startswith("0") else f"{failed} · {words}").upper()))
     lines += textwrap.wrap(claim.statement, edge, initial_indent="  ", subsequent_indent="  ")
     for sign, expression in zip(SIGNS[claim.relation], (claim.order, claim.explicit), strict=True):
         if expression is not None:
@@ -370,7 +373,11 @@ def _errata(catalogue: Index, claim: ClaimCard) -> list[tuple[str, str]]:
 
 def _verdicts(catalogue: Index, claim: ClaimCard, results: Mapping[str, Chosen]) -> list[tuple[str, str]]:
     pairs: list[tuple[str, str]] = []
-    for check in catalogue.checks_of(claim.label):
+
+    def rank(check: CheckCard) -> int:
+        return OUTCOMES.index(results[check.id].record.verdict.outcome.value if check.id in results else "not run")
+
+    for check in sorted(catalogue.checks_of(claim.label), key=rank):
         chosen = results.get(check.id)
         if chosen is None:
             pairs.append((check.kind, f"not run   {check.doc or check.name}"))

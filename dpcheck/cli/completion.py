@@ -24,6 +24,13 @@ def algorithms(context: click.Context, parameter: click.Parameter, incomplete: s
     return _beginning(incomplete, algorithms=True, root=context.params.get("root"))
 
 
+def papers(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Keys of papers."""
+    return [
+        paper for paper in _beginning(incomplete, algorithms=True, root=context.params.get("root")) if "/" not in paper
+    ]
+
+
 def _beginning(incomplete: str, *, algorithms: bool, root: str | None) -> list[str]:
     from dpcheck.cli.common import index_of
 

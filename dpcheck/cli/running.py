@@ -266,12 +266,13 @@ def _summary(result: RunResult, seed: int, store: Path, catalogue: Catalogue) ->
     follow = f"dpcheck report{only}{catalogue.layout.reached}{also}"
     if result.waiting:
         verdict += f" · {count(len(result.waiting), 'check')} with cells in other shards"
-        follow = "dpcheck merge"
+        follow = f"run the other parts, then dpcheck merge {typed(store)} THEIR_STORES --store WHOLE.db"
+        follow += f"{catalogue.layout.reached}{also}"
     elif result.failures or result.unexpected:
         first = result.failures[0].key.check if result.failures else result.unexpected[0].check
         label = first.partition("::")[0]
         follow = f"dpcheck show {label}{catalogue.reached(label)}"
-    if store.resolve() != catalogue.layout.store.resolve():
+    if store.resolve() != catalogue.layout.store.resolve() and not result.waiting:
         follow += f" --store {typed(store)}"
     click.echo(f"  {verdict} · store {shown(store.resolve())} · next: {follow}")
 
@@ -446,7 +447,10 @@ def compare_command(before: str, after: str, as_json: bool) -> None:
 
 @click.command("report")
 @click.option("--out", metavar="DIR", help="Default: reports/ under the root; .dpcheck/reports/<paper>/ with --only.")
-@click.option("--only", multiple=True, metavar="PAPER", help="Report this paper alone; may be repeated.")
+@click.option(
+    "--only", multiple=True, metavar="PAPER", shell_complete=completion.papers,
+    help="Report this paper alone; may be repeated.",
+)  # fmt: skip
 @root_option
 @also_option
 @store_option

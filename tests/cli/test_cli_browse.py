@@ -79,6 +79,21 @@ def test_show(root: Path, cli: Cli) -> None:
     assert "excess risk ≤\n" in cli("show", "toy/thm-1@corrected").stdout
 
 
+def test_show_begins_with_what_became_of_it_the_worst_first(root: Path, cli: Cli) -> None:
+    audits = root / "audits" / "toy.py"
+    more = """
+@check("toy/lem-2", kind="risk")
+def below(context):
+    return holds("it is below", "exact")
+"""
+    audits.write_text(audits.read_text().replace("@check", more + "@check", 1))
+    cli("run")
+    lines = cli("show", "toy/lem-2").stdout.splitlines()
+    assert lines[1] == "  UNDECIDED 1 · HOLDS 1"
+    places = [next(i for i, line in enumerate(lines) if f"  {word}  " in line) for word in ("UNDECIDED", "HOLDS")]
+    assert places == sorted(places)
+
+
 def test_show_json(root: Path, cli: Cli) -> None:
     cli("run")
     shown = json.loads(cli("show", "toy/lem-2::sampled", "--json").stdout)
@@ -156,11 +171,15 @@ def test_a_closed_pipe(root: Path) -> None:
         ("show", "toy/lem", ["toy/lem-2"]),
         ("run", "toy/lem-2::", None),
         ("plan", "toy/thm", []),
+        ("list --paper", "t", ["toy"]),
+        ("report --only", "", ["toy"]),
+        ("report --only", "u", []),
     ],
 )
 def test_shells_complete_labels(root: Path, command: str, begun: str, proposed: list[str] | None) -> None:
     """A paper, its labels, a statement's checks; a theorem is no algorithm."""
-    found = [item.value for item in ShellComplete(main, {}, "dpcheck", "_X").get_completions([command], begun)]
+    complete = ShellComplete(main, {}, "dpcheck", "_X")
+    found = [item.value for item in complete.get_completions(command.split(), begun)]
     if proposed is None:
         assert found
         assert all(item.startswith(begun) for item in found)

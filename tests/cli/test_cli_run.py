@@ -182,6 +182,7 @@ def test_an_unusable_store(root: Path, cli: Cli) -> None:
 def test_shards_and_merge(root: Path, cli: Cli) -> None:
     first = cli("run", "--shard", "1/2", "--store", "1.db")
     assert "2 checks with cells in other shards" in first.stdout
+    assert first.stdout.endswith("next: run the other parts, then dpcheck merge 1.db THEIR_STORES --store WHOLE.db\n")
     cli("run", "--shard", "2/2", "--store", "2.db")
     merged = cli("merge", "1.db", "2.db")
     assert "1.db: 3 new cells" in merged.stderr
