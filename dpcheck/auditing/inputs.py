@@ -106,7 +106,11 @@ def check_must_detect(must_detect: float | None, claim: Guarantee) -> None:
 
     Of a claimed curve it is known only once its delta is: see `AuditResult.lacks`.
     """
-    if must_detect is None or not isinstance(claim, ApproxDP):
+    if must_detect is None:
+        return
+    if not isinstance(claim, ApproxDP):
+        if not (isinstance(must_detect, int | float | np.number) and 0 < must_detect < math.inf):
+            raise InvalidInput(f"must_detect must be a true epsilon, a finite number > 0, got {must_detect!r}")
         return
     if not (isinstance(must_detect, int | float | np.number) and claim.epsilon < must_detect < math.inf):
         raise InvalidInput(

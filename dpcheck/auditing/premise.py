@@ -8,6 +8,8 @@ cells, fixed before). Under the premise
   calls that came first in their block, are hypergeometric, given how often it occurs;
 * so are its counts call by call, each given those before it: their randomised distribution functions are independent
   and uniform, and the squares of their normal scores add up to a chi-squared;
+* the same holds of an event that all these outputs fix together, however they are ordered: that one lies above their
+  median. It sees what the others cannot, outputs that leave the cells that were fixed before, all of them;
 * values that come back do so at any distance: that 20 of them first do at the same one has probability below
   N (N / (N - 20 c))^20 / 20!, c being the most often that any of them occurs among N.
 
@@ -44,6 +46,8 @@ CALLS = 64
 """Most calls on each input whose counts are remembered; beyond, neighbouring ones are taken together."""
 ROWS, MATCHES = 4096, 20
 """Outputs on each input that are looked through for values that come back, and how many must do so alike."""
+THIN, COLUMNS = 1024, 8
+"""Most outputs on each input that are held against their median, at equal distances, and numbers of each of them."""
 SCORE_CUTS, RATIO_CUTS = (0.05, 0.25, 0.5, 0.75, 0.95), (0.1, 0.5, 0.9)
 CURE = (
     "draw all randomness from the generator that is handed over and keep nothing from one run to the next; "
@@ -81,6 +85,7 @@ class Side:
         runs, last: runs of each event so far, and the kind of the last output.
         placed, placed_sizes: (2, events) and (2,) hits in calls that came first and second in their block.
         rows: fingerprints of the first outputs; merged: calls that each remembered one stands for.
+        thin: (outputs, COLUMNS) numbers of every `stride`-th output; seen: outputs so far.
     """
 
     hits: Integers
@@ -89,16 +94,20 @@ class Side:
     placed: Integers
     placed_sizes: Integers
     rows: NDArray[np.uint64]
+    thin: Array
     last: int = -1
     merged: int = 1
     loose: int = 0
     """Calls that the last remembered one stands for, where it is not yet full."""
+    stride: int = 1
+    seen: int = 0
 
     @classmethod
     def fresh(cls, count: int) -> Side:
         none, integers = np.zeros(count, dtype=np.int64), np.zeros((0, count), dtype=np.int64)
         placed, sizes = np.zeros((2, count), dtype=np.int64), np.zeros(2, dtype=np.int64)
-        return cls(integers, none[:0].copy(), none, placed, sizes, np.zeros(0, dtype=np.uint64))
+        rows, thin = np.zeros(0, dtype=np.uint64), np.zeros((0, COLUMNS))
+        return cls(integers, none[:0].copy(), none, placed, sizes, rows, thin)
 
     def observe(
         self, kind: NDArray[np.intp], member: NDArray[np.bool_], sizes: Integers, second: NDArray[np.bool_]
@@ -134,6 +143,15 @@ class Side:
         if len(self.sizes) == 2 * CALLS and not self.loose:
             self.hits, self.sizes = self.hits[::2] + self.hits[1::2], self.sizes[::2] + self.sizes[1::2]
             self.merged *= 2
+
+    def look(self, matrix: Array) -> None:
+        """Takes the outputs themselves: the first fingerprints, and a thin record of all."""
+        if (room := ROWS - len(self.rows)) > 0:
+            self.rows = np.concatenate([self.rows, _keys(matrix[:room])])
+        self.thin = np.vstack([self.thin, _numbers(matrix[-self.seen % self.stride :: self.stride])])
+        self.seen += len(matrix)
+        while len(self.thin) > THIN:
+            self.thin, self.stride = self.thin[::2], 2 * self.stride
 
     def halves(self) -> tuple[Integers, int]:
         """Hits in the first half of the calls, and its size."""
@@ -185,8 +203,7 @@ class Premise:
         if len(self.events):
             shown = np.asarray(sizes, dtype=np.int64)[kept], np.asarray(second, dtype=bool)[kept]
             seen.observe(self._kind[index], self._member, *shown)
-        if (room := ROWS - len(seen.rows)) > 0:
-            seen.rows = np.concatenate([seen.rows, _keys(matrix[:room])])
+        seen.look(matrix)
 
     def due(self, tested: int, refuted: bool) -> bool:
         """Whether an anytime audit should check now: once the claim has fallen, and as its trials grow."""
@@ -205,6 +222,7 @@ class Premise:
             # What says most about the cause comes first: it is told where several are beyond doubt.
             evidence.append(_between(self.sides, seeds.stream(self.seed, "audit", "premise", self.told)))
         evidence += [_rows(seen.rows) for seen in self.sides]
+        evidence += [test for seen in self.sides for test in _about_the_median(seen.thin)]
         if len(self.events):
             evidence += [test for seen in self.sides for test in _within(seen)]
         tests = sum(len(p) for p, _ in evidence)
@@ -265,6 +283,10 @@ def _side(values: Mapping[str, Any], count: int) -> Side:
         and side.merged >= 1
         and 0 <= side.loose < side.merged
         and len(side.rows) <= ROWS
+        and len(side.thin) <= THIN
+        and np.isfinite(side.thin).all()
+        and side.stride >= 1
+        and len(side.thin) == -(-side.seen // side.stride)
     )
     if not sound:
         raise ValueError("counts that do not fit together")
@@ -286,21 +308,35 @@ def _within(seen: Side) -> list[Test]:
     some = (total > 0) & (total < size)
     if not some.any():
         return []
-    total, runs, placed = total[some], seen.runs[some], seen.placed[:, some]
-    few, many = hypergeometric(runs, size, size - total + 1, total)
+    total, placed = total[some], seen.placed[:, some]
     early, count = seen.halves()
-    tests = [
-        (few, "an output resembles the one before it, on the same input"),
-        (many, "outputs alternate: one differs from the one before it, on the same input"),
-        (
-            _two(*hypergeometric(early[some], size, total, count)),
-            "the first and the last runs on the same input differ",
-        ),
-    ]
+    tests = _order(seen.runs[some], early[some], count, total, size)
     if seen.placed_sizes.min() > 0:
         places = _two(*hypergeometric(placed[0], size, total, int(seen.placed_sizes[0])))
         tests.append((places, "on the same input the first call of two and the second one differ"))
     return tests
+
+
+def _order(runs: Integers, early: Integers, first: int, total: Integers, size: int) -> list[Test]:
+    """Runs of events that occur `total` times in `size` outputs, and `early` times in the `first` of these."""
+    few, many = hypergeometric(runs, size, size - total + 1, total)
+    halves = _two(*hypergeometric(early, size, total, first))
+    return [
+        (few, "an output resembles the one before it, on the same input"),
+        (many, "outputs alternate: one differs from the one before it, on the same input"),
+        (halves, "the first and the last runs on the same input differ"),
+    ]
+
+
+def _about_the_median(thin: Array) -> list[Test]:
+    """Which outputs lie above the median of all, number by number: in any order, were they independent."""
+    above = thin > np.median(thin, axis=0) if len(thin) else thin > 0
+    above = above[:, above.any(axis=0)]
+    if not above.size:
+        return []
+    begun = above & ~np.vstack([np.zeros_like(above[:1]), above[:-1]])
+    half = len(above) // 2
+    return _order(begun.sum(axis=0), above[:half].sum(axis=0), half, above.sum(axis=0), len(above))
 
 
 def _two(lower: Array, upper: Array) -> Array:
@@ -359,6 +395,17 @@ def _rows(keys: NDArray[np.uint64]) -> Test:
     log_p = math.log(count) + MATCHES * math.log(count / (count - MATCHES * most)) - scipy.special.gammaln(MATCHES + 1)
     said = f"{int(alike[best])} outputs come back unchanged {int(distances[best])} runs later: noise is used again"
     return np.array([math.exp(min(0.0, log_p))]), said
+
+
+def _numbers(matrix: Array) -> Array:
+    """(outputs, COLUMNS) finite numbers: the columns; where there are more, some, and sums with signs of all."""
+    finite = np.nan_to_num(matrix)
+    if finite.shape[1] > COLUMNS:
+        half = COLUMNS // 2
+        signs = seeds.stream(0, "signs of columns").choice([-1.0, 1.0], (finite.shape[1], COLUMNS - half))
+        with np.errstate(over="ignore", invalid="ignore"):
+            finite = np.nan_to_num(np.hstack([finite[:, :half], finite @ signs]))
+    return np.pad(finite, ((0, 0), (0, COLUMNS - finite.shape[1])))
 
 
 def _keys(matrix: Array) -> NDArray[np.uint64]:

@@ -14,7 +14,17 @@ import dpcheck as dp
 from dpcheck.auditing import attacks
 from dpcheck.auditing.cells import learn_partition
 from dpcheck.auditing.mechanisms import Encoder
-from dpcheck.auditing.premise import MATCHES, Premise, _rows, events, hypergeometric, hypergeometric_parts
+from dpcheck.auditing.premise import (
+    MATCHES,
+    THIN,
+    Premise,
+    Side,
+    _about_the_median,
+    _rows,
+    events,
+    hypergeometric,
+    hypergeometric_parts,
+)
 from dpcheck.auditing.runner import Runner, block_size
 from dpcheck.errors import InvalidInput
 
@@ -53,6 +63,63 @@ def test_state_is_not_taken_for_a_leak(name, mode):
         assert "trials are not independent: " in result.reason()
         assert "draw all randomness from the generator" in result.reason()
         assert result.verdict().failure_probability == pytest.approx(0.001)
+
+
+def rising(step, scale):
+    """An output rises with the number of calls, and soon leaves all that a pilot has seen."""
+    calls = itertools.count()
+    return lambda data, rng, trials: data.mean() + rng.laplace(scale=scale, size=trials) + step * next(calls)
+
+
+@pytest.mark.parametrize(
+    "options", [{"trials": 12_000}, {"mode": "anytime", "max_samples": 40_000}], ids=["fixed", "any"]
+)
+@pytest.mark.parametrize("step", [0.03, 0.1, 1.0, 10.0])
+def test_a_drift_is_seen_however_loud_it_is(step, options):
+    """Beyond the outputs of the pilot all lie in one cell: only their own median tells that they rise."""
+    data = np.zeros(20), np.r_[1.0, np.zeros(19)]
+    result = dp.audit(rising(step, 0.005), *data, dp.PureDP(1.0), seed=3, **options)
+    assert "the first and the last runs on the same input differ" in result.dependence
+    found = attacks.attack(rising(step, 0.05), *data, dp.PureDP(1.0), only=["state"], seed=1)
+    assert [finding.attack for finding in found if finding.found] == ["state"]
+
+
+def test_a_thin_record_is_of_equal_distances_however_the_calls_come():
+    rng = np.random.default_rng(0)
+    outputs = rng.normal(size=(5000, 3))
+    outputs[7, 1] = np.nan
+    side = Side.fresh(1)
+    for part in np.split(outputs, np.sort(rng.integers(5000, size=30))):
+        side.look(part)
+    assert (side.stride, len(side.thin)) == (8, 625)
+    assert len(side.thin) <= THIN
+    assert np.array_equal(side.thin[:, :3], np.nan_to_num(outputs)[::8])
+    assert not side.thin[:, 3:].any()
+    wide = Side.fresh(1)
+    wide.look(np.r_[np.zeros((50, 40)), np.ones((50, 40)) * np.inf])
+    assert np.isfinite(wide.thin).all()
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda rng: rng.normal(size=(61, 8)),
+        lambda rng: rng.integers(3, size=(60, 8)).astype(float),
+        lambda rng: (rng.random((60, 8)) < 0.05) * rng.normal(size=(60, 8)),
+    ],
+    ids=["reals", "ties", "rare"],
+)
+def test_level_of_what_lies_above_the_median(draw):
+    """p <= 0.1 in at most a tenth of columns that are independent: more than 230 of 2,000 have probability 0.014."""
+    columns = [_about_the_median(draw(np.random.default_rng(seed))) for seed in range(250)]
+    for test in range(3):
+        p = np.concatenate([found[test][0] for found in columns if found])
+        assert (p <= 0.1).sum() <= 0.115 * 2000
+
+
+def test_nothing_is_said_of_outputs_that_are_all_the_same():
+    assert _about_the_median(np.zeros((0, 8))) == []
+    assert _about_the_median(np.ones((50, 8))) == []
 
 
 def test_a_function_of_one_run_may_keep_what_it_likes_and_is_not_accused():
@@ -257,6 +324,8 @@ def test_a_resumed_audit_is_the_undisturbed_one():
         lambda premise: premise["sides"][0].update(sizes=[float("nan")]),
         lambda premise: premise["sides"][0]["hits"][0].__setitem__(0, -1),
         lambda premise: premise["sides"][1].update(runs=[10**9] * len(premise["sides"][1]["runs"])),
+        lambda premise: premise["sides"][0]["thin"].pop(),
+        lambda premise: premise["sides"][0].update(stride=0),
         lambda premise: premise["sides"].pop(),
     ],
 )
