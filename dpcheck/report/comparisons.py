@@ -37,7 +37,8 @@ class PanelView:
 
     @cached_property
     def svg(self) -> str:
-        return phases.svg(self.diagram, self.panel.title, phases.axis_labels(list(self.panel.axes.items())))
+        said = f"{self.panel.title}. {self.summary.removesuffix('.')}"
+        return phases.svg(self.diagram, said, phases.axis_labels(list(self.panel.axes.items())))
 
 
 @dataclass(frozen=True)

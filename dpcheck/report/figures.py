@@ -19,12 +19,16 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from dpcheck.interfaces import Array
-from dpcheck.report.tables import lined, natural, scripts
+from dpcheck.report import headlines
+from dpcheck.report.headlines import Headline, Words
+from dpcheck.report.tables import label, lined, natural, scripts
 from dpcheck.verdicts import Point
 
 # Okabe and Ito's palette: told apart under every common colour blindness; markers differ as well.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#6A3D9A")
 MARKERS = "osD^vPX"
+WORST = "#B00020"
+"""Of the ring around the point that a headline singles out."""
 INK, FAINT = "#222222", "#BBBBBB"
 FONTS = "DejaVu Sans, Verdana, sans-serif"
 STYLE: dict[str, Any] = {
@@ -50,24 +54,13 @@ STYLE: dict[str, Any] = {
 TOGETHER, PANELS, ROWS = 6, 12, 40
 """Most series that share one pair of axes, that get a panel each, and that get a row each."""
 
+SPREAD = 1e-9
+"""Relative spread up to which values differ by rounding error alone."""
 _LARGEST = 1e140
 """Beyond this, ratios of two numbers leave the range of float64, and axes with them."""
 
 
 _BARS = ("value", "lower", "upper")
-
-
-@dataclass(frozen=True)
-class Words:
-    """What a legend calls the marks and the dashes: a formula is not measured, an order is no bound.
-
-    Attributes:
-        ratio: whether the values are quotients, which are flat where a rate is met; their axis starts at 0.
-    """
-
-    value: str = "measured"
-    bound: str = "bound"
-    ratio: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,8 +82,25 @@ def hidden(points: Sequence[Point]) -> int:
 
 def draw(points: Sequence[Point], axes: tuple[str, str], words: Words | None = None) -> Figure | None:
     """The figure, or None when no point is finite. One pair of axes, small multiples, or rows: whatever reads best."""
+    shown = [
+        replace(p, value=_finite(p.value), bound=None if p.bound is None else _finite(p.bound))
+        for p in points
+        if not hidden([p])
+    ]
+    if not shown:
+        return None
+    words = words or Words()
+    head = headlines.of(shown, axes, words)
     with matplotlib.style.context(["default", STYLE]):
-        return _draw(_series(points), axes, words or Words())
+        figure = _draw(_series(shown), axes, words, head)
+        title(figure, head.text)
+    return figure
+
+
+def title(figure: Figure, text: str) -> None:
+    """At the head, at the left, in lines that fit."""
+    lines = textwrap.wrap(lined(text[:1].upper() + text[1:]), int(12 * figure.get_figwidth()))
+    figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=10.5, color=INK)
 
 
 def mark(figure: Figure) -> str:
@@ -166,19 +176,18 @@ def _finite(value: float | None) -> float:
     return 0.0 if abs(value) < 1 / _LARGEST else value
 
 
-def _draw(series: list[LegendSeries], axes: tuple[str, str], words: Words) -> Figure | None:
-    if not series:
-        return None
+def _draw(series: list[LegendSeries], axes: tuple[str, str], words: Words, head: Headline) -> Figure:
     xs = np.unique(np.concatenate([s.x for s in series]))
     if len(xs) == 1 and len(series) <= ROWS:
-        return _rows(series, axes, float(xs[0]), words)
+        return _rows(series, axes, float(xs[0]), words, head)
     if TOGETHER < len(series) <= PANELS:
-        return _panels(series, axes, words)
+        return _panels(series, axes, words, head)
     figure = Figure(figsize=(6.6, 4.2), layout="constrained")
     ax = figure.add_subplot()
     _scales(ax, series, xs)
     handles = _overlay(ax, series, words) if len(series) <= TOGETHER else _highlight(ax, series, words)
     _from_zero(ax, words)
+    handles += [*ring(ax, head), *_clipped(ax.yaxis, series)]
     ax.set(xlabel=lined(axes[0]), ylabel=_folded(axes[1], 44))
     widest = max(len(str(handle.get_label())) for handle in handles)
     columns = max(1, min(len(handles), 90 // (widest + 6)))
@@ -224,7 +233,7 @@ def _closeness(series: LegendSeries) -> float:
     return float(series.value.max())
 
 
-def _panels(series: list[LegendSeries], axes: tuple[str, str], words: Words) -> Figure:
+def _panels(series: list[LegendSeries], axes: tuple[str, str], words: Words, head: Headline) -> Figure:
     """Small multiples with common axes."""
     columns = 3
     height = -(-len(series) // columns)
@@ -246,11 +255,15 @@ def _panels(series: list[LegendSeries], axes: tuple[str, str], words: Words) -> 
     handles = [Line2D([], [], color=PALETTE[0], marker=MARKERS[0], label=words.value)]
     if any(np.isfinite(one.bound).any() for one in series):
         handles.append(Line2D([], [], color=INK, ls="--", label=words.bound))
-    figure.legend(handles=handles, loc="outside upper right", ncols=2)
+    for ax, one in zip(grid, series, strict=False):
+        if head.worst is not None and one.name == lined(head.worst.series):
+            handles += ring(ax, head)
+    handles += _clipped(grid[0].yaxis, series)
+    figure.legend(handles=handles, loc="outside lower center", ncols=2)
     return figure
 
 
-def _rows(series: list[LegendSeries], axes: tuple[str, str], x: float, words: Words) -> Figure:
+def _rows(series: list[LegendSeries], axes: tuple[str, str], x: float, words: Words, head: Headline) -> Figure:
     """One x for all: a row a series, its value and bar against its bound."""
     figure = Figure(figsize=(6.6, 0.3 * len(series) + 1.5), layout="constrained")
     ax = figure.add_subplot()
@@ -270,8 +283,45 @@ def _rows(series: list[LegendSeries], axes: tuple[str, str], x: float, words: Wo
     handles = [Line2D([], [], color=PALETTE[0], marker=MARKERS[0], label=words.value)]
     if bounded:
         handles.append(Line2D([], [], color=PALETTE[1], ls="", marker="|", ms=11, mew=2.2, label=words.bound))
+    if head.worst is not None:
+        row = [one.name for one in series].index(lined(head.worst.series))
+        handles += ring(ax, replace(head, worst=replace(head.worst, x=head.worst.value, value=-row)))
+    handles += _clipped(ax.xaxis, series)
     figure.legend(handles=handles, loc="outside lower center", ncols=2)
     return figure
+
+
+def ring(ax: Axes, head: Headline) -> list[Line2D]:
+    """Marks the point that the headline singles out; its entry of the legend, or none."""
+    if head.worst is None:
+        return []
+    ax.scatter([head.worst.x], [head.worst.value], s=110, facecolors="none", edgecolors=WORST, linewidths=1.6, zorder=4)
+    style: dict[str, Any] = {"marker": "o", "ms": 9, "mfc": "none", "mec": WORST, "mew": 1.6}
+    return [Line2D([], [], ls="", label=_folded(head.legend, 60), **style)]
+
+
+def _clipped(axis: Any, series: list[LegendSeries]) -> list[Line2D]:
+    """Ends an axis where only rounding error is left: a legend entry that says so, or none.
+
+    On a logarithmic axis that is beyond what float64 resolves beside the least bound; on a linear one, a spread that
+    is rounding error of the values fills no more than a tenth of it.
+    """
+    values, bounds = (np.concatenate(columns) for columns in ([s.value for s in series], [s.bound for s in series]))
+    bounds = bounds[np.isfinite(bounds)]
+    low, high = axis.get_view_interval()
+    if axis.get_scale() == "linear":
+        size = np.abs([*values, *bounds]).max()
+        if 0 < np.ptp([*values, *bounds]) <= SPREAD * size:
+            axis.axes.set(**{f"{axis.axis_name}lim": (low - size / 20, high + size / 20)})
+        return []
+    if axis.get_scale() == "symlog" or not len(bounds):
+        return []
+    foot = np.finfo(float).eps * bounds.min()
+    if values.min() >= foot:
+        return []
+    axis.axes.set(**{f"{axis.axis_name}lim": (foot, high)})
+    below = int((values < foot).sum())
+    return [Line2D([], [], ls="", label=f"below the axis: {below}, less than rounding error of the bound")]
 
 
 def _from_zero(ax: Axes, words: Words) -> None:
@@ -370,23 +420,6 @@ class _LogTicks(LogLocator):
         short = vmin > 0 and vmax / vmin < 100
         self.set_params(subs=(1.0, 2.0, 5.0) if short else (1.0,))
         return super().tick_values(vmin, vmax)
-
-
-_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
-def label(value: float) -> str:
-    """A tick's number: 4,096 · 0.05 · 3×10⁻⁷."""
-    if value == 0:
-        return "0"
-    if float(value).is_integer() and abs(value) < 1e6:
-        return f"{int(value):,}".replace("-", "−")
-    if 1e-3 <= abs(value) < 1e6:
-        return f"{float(f'{value:.4g}'):,.10g}".replace("-", "−")
-    mantissa, _, exponent = f"{value:.2e}".partition("e")
-    mantissa = mantissa.rstrip("0").rstrip(".")
-    power = f"10{str(int(exponent)).translate(_SUPERSCRIPT)}"
-    return (power if mantissa == "1" else f"{mantissa}×{power}").replace("-", "−")
 
 
 def _compact(text: str) -> str:

@@ -16,7 +16,8 @@ from dpcheck.engine.records import Record
 from dpcheck.errors import UnknownLabel
 from dpcheck.labels import split_label
 from dpcheck.report import comparisons, scaling, tables
-from dpcheck.report.model import HOMES, READINGS, CheckedReading, PaperView, Reading, Report, SourceLink, StatementPage
+from dpcheck.report.checked import CheckedReading, SourceLink
+from dpcheck.report.model import HOMES, READINGS, PaperView, Reading, Report, StatementPage
 from dpcheck.report.mutants import Mutants
 from dpcheck.report.prose import Prose
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib.resources
+import shlex
 
 import markupsafe
 
-from dpcheck.report import figures, prose, tables
+import dpcheck
+from dpcheck.report import figures, pages, prose, tables
+from dpcheck.report.checked import CheckedReading, SourceLink
 from dpcheck.report.comparisons import PanelView
-from dpcheck.report.model import CheckedReading, Reading, Report, SourceLink
+from dpcheck.report.model import Reading, Report
 from dpcheck.report.pages import create_environment, pictured, signed
 
 _WORDS = {sign: outcome for outcome, sign in tables.SIGNS.items()}
@@ -29,6 +32,7 @@ def render(report: Report) -> str:
     folder = importlib.resources.files("dpcheck.report") / "templates"
     text = environment.get_template("report.html.j2").render(
         report=report,
+        version=dpcheck.__version__,
         style=(folder / "style.css").read_text(encoding="utf-8").strip(),
         script=(folder / "filter.js").read_text(encoding="utf-8").strip(),
     )
@@ -40,7 +44,7 @@ def _picture(result: CheckedReading) -> str:
 
 
 def _diagram(view: PanelView) -> str:
-    return _named(figures.inline(view.svg, f"comparison-{view.panel.key}"), f"{view.panel.title}. {view.summary}")
+    return _named(figures.inline(view.svg, f"comparison-{view.panel.key}"), pages.alternative(view))
 
 
 def _named(svg: str, text: str) -> str:
@@ -60,7 +64,9 @@ def _strong(line: str) -> markupsafe.Markup:
 
 
 def _file_link(link: SourceLink) -> markupsafe.Markup:
+    """In words: whoever was sent the page has no tree beside it."""
+    if link.kind == "certificate":
+        file, _, _ = link.text.rpartition(":")
+        return markupsafe.Markup("<span>certificate <code>dpcheck verify {}</code></span>").format(shlex.quote(file))
     text = markupsafe.Markup("{} <code>{}</code>").format(link.kind, link.text)
-    if not link.href:
-        return markupsafe.Markup("<span>{}</span>").format(text)
-    return markupsafe.Markup('<a href="{}">{}</a>').format(link.href, text)
+    return markupsafe.Markup("<span>{}</span>").format(text)

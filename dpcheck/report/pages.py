@@ -11,7 +11,9 @@ import sympy as sp
 from dpcheck.claims import Claim
 from dpcheck.engine.cards import StepCard
 from dpcheck.report import mathematics, scaling, tables
-from dpcheck.report.model import CheckedReading, PaperView, Reading, Report, SourceLink
+from dpcheck.report.checked import CheckedReading, SourceLink
+from dpcheck.report.comparisons import PanelView
+from dpcheck.report.model import PaperView, Reading, Report
 
 MEANING = (
     "**holds**: an exact computation, a certificate, a count or algebra establishes the statement in every cell "
@@ -93,6 +95,8 @@ def create_environment(kind: str, escape: Callable[[str], Any]) -> jinja2.Enviro
         "signed": signed,
         "verdict_mark": lambda result: f"{tables.SIGNS[result.outcome]} **{result.outcome}**",
         "pictured": pictured,
+        "alternative": alternative,
+        "escaped": tables.escaped,
         "result_link": _result_link,
         "file_link": _file_link,
     }
@@ -164,8 +168,14 @@ def standing(step: StepCard) -> str:
 
 
 def pictured(result: CheckedReading) -> str:
-    """What a figure shows, for whoever does not see it."""
-    return f"{result.check.name.replace('_', ' ')} ({result.check.label}). {result.caption}"
+    """What a figure shows, for whoever does not see it: set as the caption beside it, on one line."""
+    name = f"{result.check.name.replace('_', ' ')} ({result.check.label})"
+    return tables.spoken(f"{name}. {result.headline}. {result.caption}")
+
+
+def alternative(view: PanelView) -> str:
+    """What a phase diagram shows, for whoever does not see it."""
+    return tables.spoken(f"{view.panel.title}. {view.summary}")
 
 
 def signed(reading: Reading) -> str:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import matplotlib.style
 import numpy as np
 import sympy as sp
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
 
@@ -17,6 +20,8 @@ from dpcheck import symbols
 from dpcheck.asymptotics import PhaseDiagram, PhaseRegion
 from dpcheck.asymptotics.polygons import Polygon, twice_area
 from dpcheck.report import figures
+from dpcheck.report.headlines import Headline
+from dpcheck.verdicts import Point
 
 VACUOUS = "#F2F2F2"
 
@@ -42,7 +47,8 @@ def draw(diagram: PhaseDiagram, title: str, labels: tuple[str, str]) -> Figure:
         low, high = np.array(diagram.domain, dtype=float).min(0), np.array(diagram.domain, dtype=float).max(0)
         for region in diagram.regions:
             _label(axes, region, high[0] - low[0])
-        axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), title=title, xlabel=labels[0], ylabel=labels[1])
+        axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xlabel=labels[0], ylabel=labels[1])
+        figures.title(figure, title)
         axes.grid(False)
         keys = [Patch(facecolor=colours[name], alpha=0.75, label=name) for name in names]
         if any(region.vacuous for region in diagram.regions):
@@ -54,8 +60,19 @@ def draw(diagram: PhaseDiagram, title: str, labels: tuple[str, str]) -> Figure:
                     label="constant output (what is compared is vacuous)",
                 )
             )
-        figure.legend(handles=keys, loc="outside lower center", ncols=2)
+        figure.legend(handles=[*keys, *_widest(axes, diagram)], loc="outside lower center", ncols=2)
         return figure
+
+
+def _widest(axes: Axes, diagram: PhaseDiagram) -> list[Line2D]:
+    """A ring around the corner where the best bound is farthest from what it is held against, and its legend."""
+    gaps = [(part.gap, corner) for region in diagram.regions for part in region.parts for corner in part.polygon]
+    wide = [(Fraction(gap(corner)), corner) for gap, corner in gaps if gap is not None]
+    if not wide or (largest := max(gap for gap, _ in wide)) <= 0:
+        return []
+    x, y = map(float, min(corner for gap, corner in wide if gap == largest))
+    place = Point(x=x, value=y)
+    return figures.ring(axes, Headline("", place, f"widest gap: n^({largest})"))
 
 
 def svg(diagram: PhaseDiagram, title: str, labels: tuple[str, str]) -> str:
@@ -73,7 +90,7 @@ def _path(region: PhaseRegion) -> Path:
     return Path(np.array(vertices), codes)
 
 
-def _label(axes: matplotlib.axes.Axes, region: PhaseRegion, plane: float) -> None:
+def _label(axes: Axes, region: PhaseRegion, plane: float) -> None:
     """The exponent of n inside the largest convex part, where it fits.
 
     Args:

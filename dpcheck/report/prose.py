@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import markupsafe
 
+from dpcheck.report import tables
+
 CODES = re.compile(r"\b(S\d+[a-z]?)\b")
 _USE = re.compile(r"^\*\*In use\.\*\* (.+?)(?:\n\n|\Z)", re.DOTALL | re.MULTILINE)
 _ROW = re.compile(r"^\| (S\d+[a-z]?(?:, S\d+[a-z]?)*) \| (.+) \|$", re.MULTILINE)
@@ -59,6 +61,6 @@ def linked(text: str, paper: str, known: Mapping[str, Mapping[str, str]]) -> mar
 
     def link(match: re.Match[str]) -> str:
         code = match[1]
-        return leads.format(paper, code, told[code].replace("`", ""), code) if code in told else code
+        return leads.format(paper, code, tables.spoken(told[code]), code) if code in told else code
 
     return markupsafe.Markup(CODES.sub(link, text))

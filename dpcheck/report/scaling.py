@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import matplotlib.style
@@ -15,7 +17,8 @@ from matplotlib.lines import Line2D
 from dpcheck.harness.budget import CERTIFIED
 from dpcheck.harness.scaling.pairs import RatePair, pairs
 from dpcheck.harness.scaling.slopes import spelled
-from dpcheck.report import figures, tables
+from dpcheck.report import figures, headlines, tables
+from dpcheck.report.headlines import Headline
 from dpcheck.verdicts import Point, Verdict
 
 if TYPE_CHECKING:
@@ -46,7 +49,7 @@ def cells(row: Row) -> tuple[str, ...]:
     part = "" if row["part"] == "all" else row["part"]
     series = row["series"].removeprefix(part).removeprefix(", ")
     apart = ", ".join(filter(None, (row["told apart by exponent"], _level(row["told apart by level"]))))
-    window = " to ".join(map(figures.label, sorted(at(row, row[end]) for end in ("from", "to"))))
+    window = " to ".join(map(tables.label, sorted(at(row, row[end]) for end in ("from", "to"))))
     return (
         ", ".join(filter(None, (part, series, f"over {_divisor(row)}" if row.get("against") == "explicit" else ""))),
         f"{tables.worded(row['variable'])} {window}",
@@ -151,8 +154,39 @@ def draw(verdict: Verdict) -> Figure:
         for ax in grid[len(rows) :]:
             ax.set_axis_off()
         figure.supylabel("R/bound", fontsize=10)
-        figure.legend(handles=_legend(wrong), loc="outside lower center", ncols=2)
+        handles = [*_legend(wrong), *_largest(list(zip(grid, rows, strict=False)), named)]
+        figure.legend(handles=handles, loc="outside lower center", ncols=2)
+        figures.title(figure, headline(rows))
     return figure
+
+
+def headline(rows: Sequence[Row]) -> str:
+    """Which exponents are met, or, of a single one, what was measured."""
+    if len(rows) == 1:
+        (row,) = rows
+        stated, measured = _exponent(row["stated exponent"]), _exponent(row["measured exponent"])
+        return (
+            f"The exponent of {row['variable']} is {measured} ± {row['half-width']:.4f}, {stated} stated: {row['word']}"
+        )
+    words = Counter(row["word"] for row in rows)
+    far = max(abs(row["measured exponent"] - row["stated exponent"]) for row in rows)
+    counts = ", ".join(
+        f"{word} {count}" for word, count in sorted(words.items(), key=lambda pair: (pair[0] == "met", pair))
+    )
+    return (
+        f"Of {len(rows)} exponents: {counts}; none is farther than {math.ceil(far * 1e4) / 1e4:.4f} from what is stated"
+    )
+
+
+def _largest(panels: Sequence[tuple[Axes, Row]], named: Mapping[str, Sequence[Point]]) -> list[Line2D]:
+    """A ring around the largest R/bound of the algorithm, and its entry of the legend."""
+    own = [(ax, row, point) for ax, row in panels for point in named.get(row["series"] or "the algorithm", ())]
+    if not own:
+        return []
+    ax, row, point = max(own, key=lambda each: each[2].value)
+    axes, place = (row["variable"], "R/bound"), at(row, point.x)
+    point = replace(point, x=place, series=row["series"])
+    return figures.ring(ax, Headline("", point, f"largest: {tables.label(point.value)}, {headlines.at(point, axes)}"))
 
 
 def _by_series(points: Sequence[Point]) -> dict[str, list[Point]]:

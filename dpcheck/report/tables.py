@@ -92,6 +92,20 @@ def number(value: object, digits: int = 5) -> str:
     return f"{value:.{digits}g}".replace("e-0", "e-").replace("e+0", "e").replace("e+", "e").replace("-", "−")
 
 
+def label(value: float) -> str:
+    """A tick's number: 4,096 · 0.05 · 3×10⁻⁷."""
+    if value == 0:
+        return "0"
+    if float(value).is_integer() and abs(value) < 1e6:
+        return f"{int(value):,}".replace("-", "−")
+    if 1e-3 <= abs(value) < 1e6:
+        return f"{float(f'{value:.4g}'):,.10g}".replace("-", "−")
+    mantissa, _, exponent = f"{value:.2e}".partition("e")
+    mantissa = mantissa.rstrip("0").rstrip(".")
+    power = f"10{str(int(exponent)).translate(_RAISED)}"
+    return (power if mantissa == "1" else f"{mantissa}×{power}").replace("-", "−")
+
+
 def probability(value: float) -> str:
     """A failure probability, rounded up in its second digit so that the report never understates it."""
     if value <= 0:
@@ -103,10 +117,30 @@ def probability(value: float) -> str:
 
 def worded(text: str) -> str:
     """Mathematics typed on a keyboard as readers write it: `epsilon <= 1` -> ε ≤ 1."""
-    text = _TYPED.sub(lambda sign: _SIGNS[sign[0]], text).replace("E_Gamma", "E_Γ").replace("sqrt(", "√(")
+    text = _TYPED.sub(lambda sign: _SIGNS[sign[0]], _multiplied(text)).replace("E_Gamma", "E_Γ").replace("sqrt(", "√(")
+    text = _NORM.sub(_normed, _ROOT.sub("√", text))
     text = re.sub(r"(?<![^\W_])log2_(?=\w(?!\w))", "log₂ ", text)
     text = re.sub(r"(?<=\d) - (?=\d|[^\W\d_]\b|[(√])", " − ", text)
     return _POWER_OF_TEN.sub(_as_power, re.sub(r"(?<=[^\W\d_])_prime(?![^\W_])", "′", text))
+
+
+_POWER = re.compile(r"(?<=[\w)\]])\*\*(?=[\w(√])")
+_TIMES = re.compile(r"(?<=[^\W_]|[)\]])\*(?=[\w(√])")
+
+
+def _multiplied(text: str) -> str:
+    """`(2*n/d)**(1/k)` -> (2·n/d)^(1/k): where powers are those of Python, the products are, too."""
+    return _TIMES.sub("·", _POWER.sub("^", text)) if _POWER.search(text) else text
+
+
+_ROOT = re.compile(r"(?<![^\W_])sqrt (?=(?:\d+|[^\W\d_])(?![^\W_]))")
+"""`sqrt d` -> √d; of a single letter or number."""
+_NORM = re.compile(r"(?<![\w/.-])l(?:_?(1|2|inf|∞)|_([pq])| (inf))(?![\w/])")
+"""`l1`, `l_2` and `l inf`, and no label such as `l1_geometry/thm-4`."""
+
+
+def _normed(norm: re.Match[str]) -> str:
+    return f"ℓ_{next(filter(None, norm.groups())).replace('inf', '∞')}"
 
 
 _POWER_OF_TEN = re.compile(r"(?<![\w.])(\d[\d,]*(?:\.\d+)?)e([-−+]?)0*(\d+)(?![\w.]*\w)")
@@ -144,12 +178,29 @@ _SIGNS = {**_GREEK, "<=": "≤", ">=": "≥"}
 _TYPED = re.compile(rf"(?<![^\W_])(?:{'|'.join(_GREEK)})(?![^\W_])|(?<![<>=])[<>]=(?![<>=])")
 
 
+def escaped(text: str) -> str:
+    """Plain text whose signs Markdown takes as they are."""
+    return _SPECIAL.sub(r"\\\1", text)
+
+
+def spoken(text: str) -> str:
+    """As `hypertext`, where nothing can be raised, as in an alternative text: x^(2k), and S_(1,1)."""
+    return "".join(
+        part if odd % 2 else _flat(lined(part)) for odd, part in enumerate(_CODE.split(" ".join(text.split())))
+    )
+
+
+def _flat(text: str) -> str:
+    """A script of one letter or number stands bare after its sign."""
+    parts = ((sign, _flat(part) if sign else part) for sign, part in scripts(_HAT.sub("\u0302", text)))
+    return "".join(f"{sign}{part}" if not sign or part.isalnum() else f"{sign}({part})" for sign, part in parts)
+
+
 def markdown(text: str) -> str:
     """Plain text for a Markdown line or table cell; `code` in backticks stays code."""
     parts = _CODE.split(" ".join(text.split()))
     return "".join(
-        f"`{part.replace('|', chr(92) + '|')}`" if odd % 2 else _set(part, lambda plain: _SPECIAL.sub(r"\\\1", plain))
-        for odd, part in enumerate(parts)
+        f"`{part.replace('|', chr(92) + '|')}`" if odd % 2 else _set(part, escaped) for odd, part in enumerate(parts)
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import html.parser
+import json
 import pathlib
 import re
 import xml.etree.ElementTree as ET
@@ -11,7 +13,11 @@ import pytest
 import report_example as example
 from markdown_it import MarkdownIt
 
+import dpcheck
 from dpcheck import report
+from dpcheck.report import html as page_of_one_file
+from dpcheck.report.checked import SourceLink
+from dpcheck.verdicts import Witness
 
 PARSER = MarkdownIt("commonmark", {"html": True}).enable("table")
 
@@ -119,11 +125,27 @@ def test_html_is_whole_and_loads_nothing(out):
     assert all(load.startswith(("#", "data:,")) for load in page.loads), page.loads
     assert not re.search(r"url\((?!#)|@import|fetch\(|XMLHttpRequest", text)
     for link in page.links:
-        path, _, fragment = link.partition("#")
-        if path:
-            assert (out / path).resolve().is_file(), link
-        else:
-            assert fragment in page.ids, link
+        assert link.startswith("#"), f"{link} is dead where the page is sent alone"
+        assert link[1:] in page.ids, link
+    assert not re.search(r"""(?:href|src)=["']?(?!["']?(?:#|data:,))""", text)
+
+
+def test_the_one_file_says_where_its_sources_are_and_holds_its_witnesses(out):
+    """Both were links to files beside it."""
+    text = (out / "dpcheck.html").read_text()
+    assert f"in the tree of dpcheck {dpcheck.__version__}" in text
+    assert "<span>audit <code>audits/example.py:2</code></span>" in text
+    (quoted,) = re.findall(r'<details class="plain" id="witness-[^"]+">.*?<pre>(.*?)</pre>', text, re.S)
+    assert Witness.from_dict(json.loads(html.unescape(quoted))) == example.WITNESS
+    assert "<code>dpcheck verify thm-10-worst_pair.json</code>" in text
+
+
+def test_a_certificate_is_named_with_the_command_that_verifies_it():
+    link = SourceLink("certificate", "reports/certificates/example/a b.json:1", "certificates/example/a b.json#L1")
+    said = page_of_one_file._file_link(link)
+    assert (
+        said == "<span>certificate <code>dpcheck verify &#39;reports/certificates/example/a b.json&#39;</code></span>"
+    )
 
 
 def test_html_reads_without_scripts(out):

@@ -102,6 +102,13 @@ def test_html_escapes_and_code():
         ("commit 1e5f of v1.0e2.3, `1e-05`", "commit 1e5f of v1.0e2.3, <code>1e-05</code>"),
         ("λ_1 = 1/(η_1n_1^{2p})", "λ<sub>1</sub> = 1/(η<sub>1</sub>n<sub>1</sub><sup>2p</sup>)"),
         ("log2_n, log2_nothing", "log₂ n, log2_nothing"),
+        ("C = G*(ε*n/d)**(1/k), 2*2**(t - 1)", "C = G·(ε·n/d)<sup>1/k</sup>, 2·2<sup>t − 1</sup>"),
+        ("**bold** words, F*(x) and *so*", "**bold** words, F*(x) and *so*"),
+        ("sqrt d/(n epsilon), sqrt epsilon, sqrt words", "√d/(n ε), √ε, sqrt words"),
+        (
+            "l1 to l inf, l_2, l_q in l1_geometry/a",
+            "ℓ<sub>1</sub> to ℓ<sub>∞</sub>, ℓ<sub>2</sub>, ℓ<sub>q</sub> in l1_geometry/a",
+        ),
         ("1 - β, 2 - fold", "1 − β, 2 - fold"),
         ("G_<script>", "G_&lt;script&gt;"),
         ("x^(<b>)", "x<sup>&lt;b&gt;</sup>"),
@@ -109,6 +116,12 @@ def test_html_escapes_and_code():
 )
 def test_typed_mathematics_is_shown_as_it_is_written(typed, shown):
     assert tables.hypertext(typed) == shown
+
+
+def test_what_cannot_be_raised_is_set_all_the_same():
+    """Alternative texts said `epsilon`, `e^{−t}` and `>=`, beside a caption that was set."""
+    said = "e^{−t} at epsilon >= sqrt(d), n^(3/2), S_{1,1}, x_k and 1e-05; `alg-1` of sqrt d"
+    assert tables.spoken(said) == "e^(−t) at ε ≥ √d, n^(3/2), S_(1,1), xₖ and 10⁻⁵; alg-1 of √d"
 
 
 def test_counts():

@@ -10,8 +10,8 @@ import sympy as sp
 
 from dpcheck import symbols
 from dpcheck.checks import by_size, check
-from dpcheck.report import instances, phases, tables
-from dpcheck.report.model import CheckedReading
+from dpcheck.report import instances, pages, phases, tables
+from dpcheck.report.checked import CheckedReading
 from dpcheck.verdicts import Point, Verdict, holds
 
 CURVE = [Point(x=float(n), value=1 / n, bound=2 / n) for n in (10, 100, 1000)]
@@ -38,6 +38,14 @@ def told(kind: str = "risk", relation: str = "<=", evidence: Any = "exact", **fi
 def test_dashes_are_what_the_check_compares_with(kind, said):
     assert said in told(kind)
     assert "Dashed: equal risk." in told(kind, dashed="equal risk")
+
+
+def test_an_alternative_text_is_set_as_the_caption_is():
+    shown = result(holds("so", "exact", axes=("n", "risk"), points=CURVE))
+    shown.check.doc = "At epsilon >= 1 the excess stays below e^{-t}."
+    said = pages.pictured(shown)
+    assert said.startswith("a check (toy/thm-1). Computed values stay below the bound, by a factor 2 at least. ")
+    assert "At ε ≥ 1 the excess stays below e^(−t)" in said
 
 
 def test_a_bound_in_rows_is_a_tick_and_no_dash():

@@ -1,0 +1,182 @@
+"""What a figure says at its head, and the point it marks: computed from what is drawn, so that it cannot be false."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from dpcheck.report.tables import label, lined, natural
+from dpcheck.verdicts import Point
+
+Side = Literal["at most", "at least", ""]
+ROUNDING = 1e-12
+"""Relative difference from which one number counts as larger than another."""
+LEVEL = 1.1
+"""Largest over least up to which a quotient is called level."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """What a legend calls the marks and the dashes: a formula is not measured, an order is no bound.
+
+    Attributes:
+        ratio: whether the values are quotients, which are flat where a rate is met; their axis starts at 0.
+        side: where the values may be, as seen from the dashes; "" where the dashes forbid nothing.
+        refuted: whether the verdict is that the statement is false.
+    """
+
+    value: str = "measured"
+    bound: str = "bound"
+    ratio: bool = False
+    side: Side = ""
+    refuted: bool = False
+
+
+@dataclass(frozen=True)
+class Headline:
+    """A sentence without its full stop; the point that it singles out, if it does, and what the legend calls that."""
+
+    text: str
+    worst: Point | None = None
+    legend: str = ""
+
+
+def of(points: Sequence[Point], axes: tuple[str, str], words: Words) -> Headline:
+    """Of finite points, at least one."""
+    points = sorted(points, key=lambda p: (natural(p.series), p.x, p.value))
+    bounded = [p for p in points if p.bound is not None and math.isfinite(p.bound)]
+    if words.ratio:
+        return _trend(points, axes, words)
+    if not bounded:
+        low, high = (label(end(p.value for p in points)) for end in (min, max))
+        return Headline(f"{_values(words)} lie between {low} and {high}" if low != high else f"{_values(words)}: {low}")
+    # A sign or a zero leaves no quotient, and numbers beyond the range of float64 neither.
+    quotients = all(p.value > 0 and (p.bound or 0) > 0 for p in bounded)
+    if not words.side:
+        return _beside(bounded, axes, words, quotients)
+    return _against(bounded, axes, words, quotients)
+
+
+def _against(points: list[Point], axes: tuple[str, str], words: Words, quotients: bool) -> Headline:
+    """Values that may not pass their bound."""
+    sign = 1 if words.side == "at most" else -1
+    excess = [sign * (_logarithm(p) if quotients else p.value - _bound(p)) for p in points]
+    worst = points[excess.index(max(excess))]
+    beyond = [p for p in points if sign * (p.value - _bound(p)) > ROUNDING * max(abs(p.value), abs(_bound(p)))]
+    factor = _down(math.exp(abs(_logarithm(worst)))) if quotients else 1.0
+    where = at(worst, axes)
+    if beyond:
+        text = f"{_values(words)} {'exceed' if sign > 0 else 'fall below'} the {_named(words)} {where}"
+        text += f", by a factor {label(factor)}" if factor > 1 else ""
+        text += f", and at {len(beyond) - 1} more of {len(points)} points" if len(beyond) > 1 else ""
+        text += ", which the bars allow" if all(_allowed(p, sign) for p in beyond) else ""
+        name = "refuted" if words.refuted else "farthest beyond"
+        return Headline(text, worst, f"{name}, {where}")
+    side = "below" if sign > 0 else "above"
+    legend = f"nearest to the {_named(words)}, {where}"
+    if factor > 1:
+        return Headline(
+            f"{_values(words)} stay {side} the {_named(words)}, by a factor {label(factor)} at least", worst, legend
+        )
+    return Headline(f"{_values(words)} stay at the {_named(words)} or {side}, nearest {where}", worst, legend)
+
+
+def _beside(points: list[Point], axes: tuple[str, str], words: Words, quotients: bool) -> Headline:
+    """Values beside what forbids nothing: how far they are from it."""
+    name = _named(words)
+    if not quotients:
+        worst = max(points, key=lambda p: abs(p.value - _bound(p)))
+        far = abs(worst.value - _bound(worst))
+        if far == 0:
+            return Headline(f"{_values(words)} equal the {name}")
+        text = f"{_values(words)} are within {label(_up(far))} of the {name}"
+        return Headline(text, worst, f"farthest from the {name}, {at(worst, axes)}")
+    logarithms = [_logarithm(p) for p in points]
+    if max(map(abs, logarithms)) <= ROUNDING:
+        return Headline(f"{_values(words)} equal the {name}, up to rounding")
+    low, high = label(_down(math.exp(min(logarithms)))), label(_up(math.exp(max(logarithms))))
+    if "order" in name:  # its constant is not stated, and no point is far from it or near
+        return Headline(f"{_values(words)} are {low} to {high} times the {name}")
+    worst = max(points, key=lambda p: abs(_logarithm(p)))
+    text = f"{_values(words)} are {low} to {high} times the {name}"
+    return Headline(text, worst, f"farthest from the {name}, {at(worst, axes)}")
+
+
+def _trend(points: list[Point], axes: tuple[str, str], words: Words) -> Headline:
+    """Quotients, which a rate keeps level: where each series ends against where it starts."""
+    named: dict[str, list[Point]] = {}
+    for point in points:
+        named.setdefault(point.series, []).append(point)
+    ends = [(rows[0], rows[-1]) for rows in named.values() if rows[0].x < rows[-1].x]
+    lowest = words.side == "at least"
+    worst = (min if lowest else max)(points, key=lambda p: p.value)
+    legend = f"{'least' if lowest else 'largest'} quotient, {at(worst, axes)}"
+    what = f"{_values(words)} over the {_named(words)}"
+    low, high = min(p.value for p in points), max(p.value for p in points)
+    if not ends or low <= 0:
+        return Headline(f"{what} lie between {label(low)} and {label(high)}", worst, legend)
+    changes = [last.value / first.value for first, last in ends]
+    spread = max(max(p.value for p in rows) / min(p.value for p in rows) for rows in named.values())
+    if spread <= LEVEL:
+        return Headline(f"{what} are level, within a factor {label(_up(spread))}", worst, legend)
+    spans = {(label(first.x), label(last.x)) for first, last in ends}
+    span = f" from {axes[0]} = {{}} to {{}}".format(*spans.pop()) if len(spans) == 1 and axes[0] else " over the window"
+    if min(changes) >= 1 or max(changes) <= 1:
+        word, factors = ("rise", changes) if min(changes) >= 1 else ("fall", [1 / change for change in changes])
+        return Headline(f"{what} {word}{span}, by {_factors(factors)}", worst, legend)
+    return Headline(f"{what} change{span}, by {_factors(changes)}", worst, legend)
+
+
+def _factors(factors: Sequence[float]) -> str:
+    low, high = label(_down(min(factors))), label(_up(max(factors)))
+    return f"a factor {label(float(f'{factors[0]:.3g}'))}" if len(factors) == 1 else f"factors of {low} to {high}"
+
+
+def at(point: Point, axes: tuple[str, str]) -> str:
+    """Where a point is: "at n = 400, k = 3"."""
+    return "at " + ", ".join(filter(None, (f"{axes[0] or 'x'} = {label(point.x)}", lined(point.series))))
+
+
+def _values(words: Words) -> str:
+    return f"{words.value.capitalize()} values"
+
+
+def _named(words: Words) -> str:
+    """The dashes in a sentence: "order", "bound", "claimed value"."""
+    name = words.bound.partition(",")[0].removeprefix("the ")
+    return f"{name} value" if name in ("claimed", "stated") else name
+
+
+def _bound(point: Point) -> float:
+    assert point.bound is not None
+    return point.bound
+
+
+def _logarithm(point: Point) -> float:
+    """Of value over bound, both positive."""
+    return math.log(point.value) - math.log(_bound(point))
+
+
+def _allowed(point: Point, sign: int) -> bool:
+    """Whether its bar reaches back to the bound."""
+    end = point.lower if sign > 0 else point.upper
+    return end is not None and sign * (end - _bound(point)) <= 0
+
+
+def _down(value: float) -> float:
+    """Three digits, never more than the value."""
+    return _rounded(value, math.floor)
+
+
+def _up(value: float) -> float:
+    """Three digits, never less than the value, up to rounding error."""
+    return _rounded(value, math.ceil)
+
+
+def _rounded(value: float, towards: Callable[[float], int]) -> float:
+    if value <= 0:
+        return value
+    unit = 10.0 ** (math.floor(math.log10(value)) - 2)
+    return float(f"{towards(value / unit * (1 + (1 if towards is math.floor else -1) * ROUNDING)) * unit:.3g}")
