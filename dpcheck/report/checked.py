@@ -149,6 +149,8 @@ class CheckedReading:
     def _side(self) -> headlines.Side:
         """Where the values may be, as seen from the dashes; "" where these are no bound, or an order's."""
         assert self.record is not None
+        if self._bound.endswith(", at least"):
+            return "at least"
         if self.record.verdict.dashed or self._is_rate:
             return "at least" if self.over_order and self._forbids else ""
         if self._forbids or self._bound == "lower bound":

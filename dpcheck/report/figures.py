@@ -93,7 +93,7 @@ def draw(points: Sequence[Point], axes: tuple[str, str], words: Words | None = N
     head = headlines.of(shown, axes, words)
     with matplotlib.style.context(["default", STYLE]):
         figure = _draw(_series(shown), axes, words, head)
-        title(figure, head.text)
+        title(figure, head.text + (", of what can be drawn" if len(shown) < len(points) else ""))
     return figure
 
 

@@ -51,7 +51,9 @@ def of(points: Sequence[Point], axes: tuple[str, str], words: Words) -> Headline
         return _trend(points, axes, words)
     if not bounded:
         low, high = (label(end(p.value for p in points)) for end in (min, max))
-        return Headline(f"{_values(words)} lie between {low} and {high}" if low != high else f"{_values(words)}: {low}")
+        text = f"{_values(words)} lie between {low} and {high}" if low != high else f"{_values(words)} are {low}"
+        worst = max(points, key=lambda p: p.value)
+        return Headline(text, worst, f"refuted: largest {at(worst, axes)}") if words.refuted else Headline(text)
     # A sign or a zero leaves no quotient, and numbers beyond the range of float64 neither.
     quotients = all(p.value > 0 and (p.bound or 0) > 0 for p in bounded)
     if not words.side:
@@ -68,40 +70,41 @@ def _against(points: list[Point], axes: tuple[str, str], words: Words, quotients
     factor = _down(math.exp(abs(_logarithm(worst)))) if quotients else 1.0
     where = at(worst, axes)
     if beyond:
-        text = f"{_values(words)} {'exceed' if sign > 0 else 'fall below'} the {_named(words)} {where}"
+        text = f"{_values(words)} {'exceed' if sign > 0 else 'fall below'} {_named(words)} {where}"
         text += f", by a factor {label(factor)}" if factor > 1 else ""
         text += f", and at {len(beyond) - 1} more of {len(points)} points" if len(beyond) > 1 else ""
         text += ", which the bars allow" if all(_allowed(p, sign) for p in beyond) else ""
         name = "refuted" if words.refuted else "farthest beyond"
         return Headline(text, worst, f"{name}, {where}")
     side = "below" if sign > 0 else "above"
-    legend = f"nearest to the {_named(words)}, {where}"
+    legend = f"nearest to {_named(words)}, {where}"
     if factor > 1:
         return Headline(
-            f"{_values(words)} stay {side} the {_named(words)}, by a factor {label(factor)} at least", worst, legend
+            f"{_values(words)} stay {side} {_named(words)}, by a factor {label(factor)} at least", worst, legend
         )
-    return Headline(f"{_values(words)} stay at the {_named(words)} or {side}, nearest {where}", worst, legend)
+    return Headline(f"{_values(words)} stay at {_named(words)} or {side}, nearest {where}", worst, legend)
 
 
 def _beside(points: list[Point], axes: tuple[str, str], words: Words, quotients: bool) -> Headline:
     """Values beside what forbids nothing: how far they are from it."""
-    name = _named(words)
+    name, sign = _named(words), "refuted: " if words.refuted else ""
     if not quotients:
         worst = max(points, key=lambda p: abs(p.value - _bound(p)))
         far = abs(worst.value - _bound(worst))
         if far == 0:
-            return Headline(f"{_values(words)} equal the {name}")
-        text = f"{_values(words)} are within {label(_up(far))} of the {name}"
-        return Headline(text, worst, f"farthest from the {name}, {at(worst, axes)}")
+            return Headline(f"{_values(words)} equal {name}")
+        text = f"{_values(words)} are within {label(_up(far))} of {name}"
+        return Headline(text, worst, f"{sign}farthest from {name}, {at(worst, axes)}")
     logarithms = [_logarithm(p) for p in points]
     if max(map(abs, logarithms)) <= ROUNDING:
-        return Headline(f"{_values(words)} equal the {name}, up to rounding")
+        return Headline(f"{_values(words)} equal {name}, up to rounding")
     low, high = label(_down(math.exp(min(logarithms)))), label(_up(math.exp(max(logarithms))))
-    if "order" in name:  # its constant is not stated, and no point is far from it or near
-        return Headline(f"{_values(words)} are {low} to {high} times the {name}")
+    text = f"{_values(words)} are {low} to {high} times {name}"
+    if name.startswith("the order"):  # its constant is not stated, and no point is far from it or near
+        worst = max(points, key=_logarithm)
+        return Headline(text, worst, f"{sign}largest over {name}, {at(worst, axes)}")
     worst = max(points, key=lambda p: abs(_logarithm(p)))
-    text = f"{_values(words)} are {low} to {high} times the {name}"
-    return Headline(text, worst, f"farthest from the {name}, {at(worst, axes)}")
+    return Headline(text, worst, f"{sign}farthest from {name}, {at(worst, axes)}")
 
 
 def _trend(points: list[Point], axes: tuple[str, str], words: Words) -> Headline:
@@ -113,7 +116,7 @@ def _trend(points: list[Point], axes: tuple[str, str], words: Words) -> Headline
     lowest = words.side == "at least"
     worst = (min if lowest else max)(points, key=lambda p: p.value)
     legend = f"{'least' if lowest else 'largest'} quotient, {at(worst, axes)}"
-    what = f"{_values(words)} over the {_named(words)}"
+    what = f"{_values(words)} over {_named(words)}"
     low, high = min(p.value for p in points), max(p.value for p in points)
     if not ends or low <= 0:
         return Headline(f"{what} lie between {label(low)} and {label(high)}", worst, legend)
@@ -122,7 +125,8 @@ def _trend(points: list[Point], axes: tuple[str, str], words: Words) -> Headline
     if spread <= LEVEL:
         return Headline(f"{what} are level, within a factor {label(_up(spread))}", worst, legend)
     spans = {(label(first.x), label(last.x)) for first, last in ends}
-    span = f" from {axes[0]} = {{}} to {{}}".format(*spans.pop()) if len(spans) == 1 and axes[0] else " over the window"
+    start, end = next(iter(spans))
+    span = f" from {axes[0] or 'x'} = {start} to {end}" if len(spans) == 1 else " over the window"
     if min(changes) >= 1 or max(changes) <= 1:
         word, factors = ("rise", changes) if min(changes) >= 1 else ("fall", [1 / change for change in changes])
         return Headline(f"{what} {word}{span}, by {_factors(factors)}", worst, legend)
@@ -144,9 +148,12 @@ def _values(words: Words) -> str:
 
 
 def _named(words: Words) -> str:
-    """The dashes in a sentence: "order", "bound", "claimed value"."""
-    name = words.bound.partition(",")[0].removeprefix("the ")
-    return f"{name} value" if name in ("claimed", "stated") else name
+    """The dashes in a sentence: "the order", "the claimed value"; what is no noun is quoted."""
+    name = words.bound.partition(",")[0]
+    if name in ("claimed", "stated"):
+        return f"the {name} value"
+    known = name in ("bound", "order", "lower bound") or name.startswith("the ")
+    return f"the {name.removeprefix('the ')}" if known else f"“{name}”"
 
 
 def _bound(point: Point) -> float:

@@ -87,6 +87,22 @@ def test_a_quotient_is_level_or_falls_or_rises():
     assert told(-1, 2) == "Measured values over the order lie between −1 and 2"
 
 
+def test_what_cannot_be_drawn_is_not_spoken_of():
+    figure = figures.draw([*BELOW, Point(x=1.0, value=math.inf, bound=1.0)], AXES, UP)
+    assert " ".join(figure.get_suptitle().split()).endswith("by a factor 3.5 at least, of what can be drawn")
+
+
+def test_names_with_braces_and_names_that_are_no_nouns():
+    assert (
+        "from x_{1} = 1 to 2"
+        in headlines.of([Point(x=x, value=x) for x in (1.0, 2.0)], ("x_{1}", "y"), Words(ratio=True)).text
+    )
+    assert (
+        said(BELOW, Words("computed", "at the printed T"))
+        == "Computed values are 0.2 to 0.286 times “at the printed T”"
+    )
+
+
 SIZES = st.floats(min_value=1e-9, max_value=1e9)
 POINTS = st.lists(st.builds(Point, x=SIZES, value=SIZES, bound=SIZES), min_size=1, max_size=6)
 
@@ -164,6 +180,9 @@ def test_the_side_of_a_bound_is_that_of_the_statement():
     assert told("risk", ">=").startswith("Computed values fall below the bound")
     assert told("runtime", "=") == "Computed values are 0.2 to 0.286 times the stated value"
     assert told("risk", dashed="the law") == "Computed values are 0.2 to 0.286 times the law"
+    assert told("risk", dashed="claimed, at least").startswith(
+        "Computed values fall below the claimed value at n = 900"
+    )
     assert told("rate") == "Computed values over the order fall from n = 100 to 900, by a factor 1.25"
 
 
