@@ -37,7 +37,7 @@ class PanelView:
 
     @cached_property
     def svg(self) -> str:
-        said = f"{self.panel.title}. {self.summary.removesuffix('.')}"
+        said = f"{self.panel.title}. {self.summary.partition(';')[0].removesuffix('.')}"
         return phases.svg(self.diagram, said, phases.axis_labels(list(self.panel.axes.items())))
 
 

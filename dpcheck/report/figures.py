@@ -99,7 +99,8 @@ def draw(points: Sequence[Point], axes: tuple[str, str], words: Words | None = N
 
 def title(figure: Figure, text: str) -> None:
     """At the head, at the left, in lines that fit."""
-    lines = textwrap.wrap(lined(text[:1].upper() + text[1:]), int(12 * figure.get_figwidth()))
+    together = lined(text[:1].upper() + text[1:]).replace(" = ", "\u00a0=\u00a0")
+    lines = textwrap.wrap(together, int(12 * figure.get_figwidth()))
     figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=10.5, color=INK)
 
 
@@ -291,11 +292,16 @@ def _rows(series: list[LegendSeries], axes: tuple[str, str], x: float, words: Wo
     return figure
 
 
-def ring(ax: Axes, head: Headline) -> list[Line2D]:
-    """Marks the point that the headline singles out; its entry of the legend, or none."""
+def ring(ax: Axes, head: Headline, *, whole: bool = False) -> list[Line2D]:
+    """Marks the point that the headline singles out; its entry of the legend, or none.
+
+    Args:
+        whole: draws the ring beyond the axes as well.
+    """
     if head.worst is None:
         return []
-    ax.scatter([head.worst.x], [head.worst.value], s=110, facecolors="none", edgecolors=WORST, linewidths=1.6, zorder=4)
+    where: dict[str, Any] = {"s": 110, "linewidths": 1.6, "zorder": 4, "clip_on": not whole}
+    ax.scatter([head.worst.x], [head.worst.value], facecolors="none", edgecolors=WORST, **where)
     style: dict[str, Any] = {"marker": "o", "ms": 9, "mfc": "none", "mec": WORST, "mew": 1.6}
     return [Line2D([], [], ls="", label=_folded(head.legend, 60), **style)]
 

@@ -54,10 +54,10 @@ def of(points: Sequence[Point], axes: tuple[str, str], words: Words) -> Headline
         text = f"{_values(words)} lie between {low} and {high}" if low != high else f"{_values(words)} are {low}"
         worst = max(points, key=lambda p: p.value)
         return Headline(text, worst, f"refuted: largest {at(worst, axes)}") if words.refuted else Headline(text)
-    # A sign or a zero leaves no quotient, and numbers beyond the range of float64 neither.
-    quotients = all(p.value > 0 and (p.bound or 0) > 0 for p in bounded)
+    # A sign leaves no quotient, and a bound of zero neither.
+    quotients = all(p.value >= 0 and _bound(p) > 0 for p in bounded)
     if not words.side:
-        return _beside(bounded, axes, words, quotients)
+        return _beside(bounded, axes, words, quotients and all(p.value > 0 for p in bounded))
     return _against(bounded, axes, words, quotients)
 
 
@@ -67,7 +67,7 @@ def _against(points: list[Point], axes: tuple[str, str], words: Words, quotients
     excess = [sign * (_logarithm(p) if quotients else p.value - _bound(p)) for p in points]
     worst = points[excess.index(max(excess))]
     beyond = [p for p in points if sign * (p.value - _bound(p)) > ROUNDING * max(abs(p.value), abs(_bound(p)))]
-    factor = _down(math.exp(abs(_logarithm(worst)))) if quotients else 1.0
+    factor = _down(math.exp(abs(_logarithm(worst)))) if quotients and worst.value > 0 else 1.0
     where = at(worst, axes)
     if beyond:
         text = f"{_values(words)} {'exceed' if sign > 0 else 'fall below'} {_named(words)} {where}"
@@ -82,7 +82,9 @@ def _against(points: list[Point], axes: tuple[str, str], words: Words, quotients
         return Headline(
             f"{_values(words)} stay {side} {_named(words)}, by a factor {label(factor)} at least", worst, legend
         )
-    return Headline(f"{_values(words)} stay at {_named(words)} or {side}, nearest {where}", worst, legend)
+    strictly = all(sign * (_bound(p) - p.value) > ROUNDING * max(abs(p.value), abs(_bound(p))) for p in points)
+    there = f"{side} {_named(words)}" if strictly else f"at {_named(words)} or {side}"
+    return Headline(f"{_values(words)} stay {there}, nearest {where}", worst, legend)
 
 
 def _beside(points: list[Point], axes: tuple[str, str], words: Words, quotients: bool) -> Headline:
@@ -162,8 +164,8 @@ def _bound(point: Point) -> float:
 
 
 def _logarithm(point: Point) -> float:
-    """Of value over bound, both positive."""
-    return math.log(point.value) - math.log(_bound(point))
+    """Of value over bound, which is positive."""
+    return math.log(point.value) - math.log(_bound(point)) if point.value else -math.inf
 
 
 def _allowed(point: Point, sign: int) -> bool:

@@ -72,7 +72,7 @@ def _widest(axes: Axes, diagram: PhaseDiagram) -> list[Line2D]:
         return []
     x, y = map(float, min(corner for gap, corner in wide if gap == largest))
     place = Point(x=x, value=y)
-    return figures.ring(axes, Headline("", place, f"widest gap: n^({largest})"))
+    return figures.ring(axes, Headline("", place, f"widest gap: n^({largest})"), whole=True)
 
 
 def svg(diagram: PhaseDiagram, title: str, labels: tuple[str, str]) -> str:

@@ -150,7 +150,7 @@ def draw(verdict: Verdict) -> Figure:
         grid = figure.subplots(height, columns, squeeze=False).ravel()
         wrong = _mutants(rows)
         for ax, row in zip(grid, rows, strict=False):
-            _panel(ax, row, named, wrong)
+            _panel(ax, row, named, wrong, alone=len(rows) == 1)
         for ax in grid[len(rows) :]:
             ax.set_axis_off()
         figure.supylabel("R/bound", fontsize=10)
@@ -204,7 +204,7 @@ def _mutants(rows: Sequence[Row]) -> list[str]:
     return [name for name in dict.fromkeys(said.split(", ")) if name and name not in controls]
 
 
-def _panel(ax: Axes, row: Row, named: Mapping[str, Sequence[Point]], wrong: Sequence[str]) -> None:
+def _panel(ax: Axes, row: Row, named: Mapping[str, Sequence[Point]], wrong: Sequence[str], *, alone: bool) -> None:
     series = row["series"]
 
     def points(name: str) -> Sequence[Point]:
@@ -225,7 +225,8 @@ def _panel(ax: Axes, row: Row, named: Mapping[str, Sequence[Point]], wrong: Sequ
     exponent = (
         f"{_exponent(row['measured exponent'])} ± {row['half-width']:.4f}, stated {_exponent(row['stated exponent'])}"
     )
-    ax.set_title("\n".join(filter(None, (tables.lined(series), f"{row['word']}: {exponent}"))), loc="left")
+    said = "" if alone else f"{row['word']}: {exponent}"  # the figure's own title says it
+    ax.set_title("\n".join(filter(None, (tables.lined(series), said))), loc="left")
 
 
 def _legend(wrong: Sequence[str]) -> list[Line2D]:

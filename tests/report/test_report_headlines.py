@@ -62,10 +62,16 @@ def test_a_bound_that_is_exceeded_is_told_with_the_place():
 
 
 def test_signs_and_zeros_leave_no_factor():
-    assert said([Point(x=1.0, value=-1.0, bound=0.0)], UP) == (
-        "Measured values stay at the bound or below, nearest at n = 1"
-    )
+    assert said([Point(x=1.0, value=-1.0, bound=0.0)], UP) == "Measured values stay below the bound, nearest at n = 1"
     assert said([Point(x=1.0, value=0.5, bound=0.0)], UP) == "Measured values exceed the bound at n = 1"
+
+
+def test_zeros_are_as_far_below_as_they_are():
+    """Margins came from differences, as soon as one value was 0."""
+    zeros = [Point(x=p.x, value=0.0, bound=p.bound) for p in BELOW]
+    assert said([*BELOW, *zeros], UP) == "Measured values stay below the bound, by a factor 3.5 at least"
+    assert said(zeros, UP) == "Measured values stay below the bound, nearest at n = 100"
+    assert said(zeros, LOW).startswith("Measured values fall below the lower bound at n = 100, and at 2 more")
 
 
 def test_what_is_no_bound_forbids_nothing():
