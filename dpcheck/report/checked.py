@@ -151,7 +151,8 @@ class CheckedReading:
         assert self.record is not None
         if self._bound.endswith(", at least"):
             return "at least"
-        if self.record.verdict.dashed or self._is_rate:
+        claimed = self.check.kind == "privacy" and self._bound.startswith("claimed")
+        if self._is_rate or (self.record.verdict.dashed and not claimed):
             return "at least" if self.over_order and self._forbids else ""
         if self._forbids or self._bound == "lower bound":
             return "at least"

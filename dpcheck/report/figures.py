@@ -192,6 +192,7 @@ def _draw(series: list[LegendSeries], axes: tuple[str, str], words: Words, head:
     ax.set(xlabel=lined(axes[0]), ylabel=_folded(axes[1], 44))
     widest = max(len(str(handle.get_label())) for handle in handles)
     columns = max(1, min(len(handles), 90 // (widest + 6)))
+    figure.set_figheight(4.2 + 0.2 * max(0, -(-len(handles) // columns) - 3))  # a long legend leaves the axes theirs
     figure.legend(handles=handles, loc="outside lower center", ncols=columns)
     return figure
 
@@ -251,11 +252,11 @@ def _panels(series: list[LegendSeries], axes: tuple[str, str], words: Words, hea
         ax.set_axis_off()
     for ax in grid[max(0, len(series) - columns) : len(series)]:
         ax.tick_params(labelbottom=True)
-    figure.supxlabel(lined(axes[0]), fontsize=10)
+        ax.set_xlabel(lined(axes[0]))  # one for all would lie below the legend
     figure.supylabel(_folded(axes[1], 30 * height), fontsize=10)
     handles = [Line2D([], [], color=PALETTE[0], marker=MARKERS[0], label=words.value)]
     if any(np.isfinite(one.bound).any() for one in series):
-        handles.append(Line2D([], [], color=INK, ls="--", label=words.bound))
+        handles.append(Line2D([], [], color=INK, ls="--", label=lined(words.bound)))
     for ax, one in zip(grid, series, strict=False):
         if head.worst is not None and one.name == lined(head.worst.series):
             handles += ring(ax, head)
@@ -283,7 +284,7 @@ def _rows(series: list[LegendSeries], axes: tuple[str, str], x: float, words: Wo
     _axis(ax.xaxis, 6)
     handles = [Line2D([], [], color=PALETTE[0], marker=MARKERS[0], label=words.value)]
     if bounded:
-        handles.append(Line2D([], [], color=PALETTE[1], ls="", marker="|", ms=11, mew=2.2, label=words.bound))
+        handles.append(Line2D([], [], color=PALETTE[1], ls="", marker="|", ms=11, mew=2.2, label=lined(words.bound)))
     if head.worst is not None:
         row = [one.name for one in series].index(lined(head.worst.series))
         handles += ring(ax, replace(head, worst=replace(head.worst, x=head.worst.value, value=-row)))

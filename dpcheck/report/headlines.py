@@ -154,7 +154,7 @@ def _named(words: Words) -> str:
     name = words.bound.partition(",")[0]
     if name in ("claimed", "stated"):
         return f"the {name} value"
-    known = name in ("bound", "order", "lower bound") or name.startswith("the ")
+    known = name in ("bound", "order", "lower bound") or name.startswith(("the ", "claimed "))
     return f"the {name.removeprefix('the ')}" if known else f"“{name}”"
 
 

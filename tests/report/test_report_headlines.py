@@ -11,6 +11,7 @@ import pytest
 import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 
 from dpcheck.asymptotics import Regime, phase_diagram
@@ -153,6 +154,19 @@ def test_the_worst_point_is_marked_and_named():
     assert "farthest beyond, at n = 400, k = 8" in legend(panels)
 
 
+def test_a_legend_lies_beside_the_names_of_the_axes():
+    """That of many panels lay on the name of the axis below it; a long one left no room for the axes."""
+    several = [Point(x=p.x, value=k * p.value, bound=p.bound, series=f"k = {k}") for k in range(1, 9) for p in BELOW]
+    for points in (several, several[:18]):
+        figure = figures.draw(points, AXES, UP)
+        canvas = FigureCanvasAgg(figure)
+        canvas.draw()
+        legend = figure.legends[0].get_window_extent()
+        names = [axis.xaxis.label for axis in figure.axes if axis.get_xlabel()]
+        assert names
+        assert not any(legend.overlaps(name.get_window_extent()) for name in names)
+
+
 def test_rounding_error_has_no_room_on_an_axis():
     """A value of 10⁻¹⁸ under a bound of 1 took the axis down to it, and values that agree to 15 digits filled one."""
     tiny = [*BELOW, Point(x=1600.0, value=1e-40, bound=0.1)]
@@ -189,6 +203,8 @@ def test_the_side_of_a_bound_is_that_of_the_statement():
     assert told("risk", dashed="claimed, at least").startswith(
         "Computed values fall below the claimed value at n = 900"
     )
+    assert told("privacy", dashed="claimed delta").startswith("Computed values stay below the claimed δ, by a factor")
+    assert told("risk", dashed="claimed slope") == "Computed values are 0.2 to 0.286 times the claimed slope"
     assert told("rate") == "Computed values over the order fall from n = 100 to 900, by a factor 1.25"
 
 
