@@ -166,7 +166,7 @@ def headline(rows: Sequence[Row]) -> str:
         (row,) = rows
         stated, measured = _exponent(row["stated exponent"]), _exponent(row["measured exponent"])
         return (
-            f"The exponent of {row['variable']} is {measured} ± {row['half-width']:.4f}, {stated} stated: {row['word']}"
+            f"The exponent of {row['variable']} is {measured} ± {row['half-width']:.4f}, stated {stated}: {row['word']}"
         )
     words = Counter(row["word"] for row in rows)
     far = max(abs(row["measured exponent"] - row["stated exponent"]) for row in rows)

@@ -225,7 +225,7 @@ ROW: dict[str, Any] = {
 def test_a_figure_of_exponents_says_which_are_met():
     points = [Point(x=x, value=1 + x / 1e4, series="the algorithm") for x in (10.0, 100.0, 1000.0)]
     one = scaling.draw(consistent("so", "exact", notices="a slope", rows=[ROW], points=points, axes=AXES))
-    assert " ".join(one.get_suptitle().split()) == "The exponent of n is −0.49 ± 0.0100, −0.5 stated: met"
+    assert " ".join(one.get_suptitle().split()) == "The exponent of n is −0.49 ± 0.0100, stated −0.5: met"
     assert ring(one) == [(1000.0, 1.1)]
     assert "largest: 1.1, at n = 1,000" in legend(one)
     rows = [ROW, {**ROW, "word": "steeper", "measured exponent": -0.7}]
