@@ -157,9 +157,9 @@ class TestNew:
         assert f"--root {shlex.quote(str(noisy / 'noisy'))}" in shown["rerun"]
         assert "exactly" in typed(cli, shown["rerun"].replace("standard", "smoke")).stdout
 
-    @pytest.mark.parametrize("key", ["My-Paper", "l1_geometry", ""])
-    def test_a_key_that_will_not_do(self, cli: Cli, root: Path, key: str) -> None:
-        assert "key" in cli("new", key, code=2).stderr
+    @pytest.mark.parametrize(("key", "said"), [("My-Paper", "key"), ("l1_geometry", "key"), ("", "got nothing")])
+    def test_a_key_that_will_not_do(self, cli: Cli, root: Path, key: str, said: str) -> None:
+        assert said in cli("new", key, code=2).stderr
         assert not list(root.glob("*/*/algorithms"))
 
     def test_nothing_is_overwritten(self, cli: Cli, root: Path) -> None:
