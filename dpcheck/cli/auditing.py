@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fnmatch
 import functools
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -147,8 +146,6 @@ def audit_command(
 
         with in_options():
             check_must_detect(must_detect, claim)
-        if not 0 < must_detect < math.inf:  # of a curve, whose epsilon is known once its delta is
-            raise InvalidInput(f"--must-detect must be a finite number > 0, got {must_detect}")
     if fixed_size and not shrunk:
         raise click.UsageError("--fixed-size needs --shrink, which it keeps from leaving records out")
     if script is not None:
