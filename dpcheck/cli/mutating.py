@@ -173,10 +173,15 @@ def mutate_command(
     if resolution:
         _resolve(table, trials, [c for c in catalogue.claims.values() if choice.named(c.label, what)], as_json)
     else:
-        results = _tried(trials, choice.shuffled(drawn, seed), until, costs)
+        order_of_trials = choice.shuffled(drawn, seed)
+        if until is not None and not save:  # one check says nothing of what others are blind to
+            results = _likely(trials, table, order_of_trials, until, costs)
+        noticed = {trial.key for trial in results}
+        results += _tried(trials, [m for m in order_of_trials if m.key not in noticed], until, costs)
         if len(results) < len(drawn):
             done = f"{len(results):,} of {len(drawn):,}"
-            click.echo(f"the budget is spent: {done} tried; the same command goes on", err=True)
+            first = ", those first that are likely noticed, so that their share is none of all" if noticed else ""
+            click.echo(f"the budget is spent: {done} tried{first}; the same command goes on", err=True)
         order = {mutation.key: place for place, mutation in enumerate(drawn)}
         results.sort(key=lambda trial: order[trial.key])
         if as_json:
@@ -248,6 +253,24 @@ def _whole(results: list[Trial], drawn: list[Mutation]) -> list[Trial]:
     """The trials of targets of which all mutants were tried."""
     tried, wanted = (Counter((each.family, each.target) for each in things) for things in (results, drawn))
     return [trial for trial in results if tried[trial.family, trial.target] == wanted[trial.family, trial.target]]
+
+
+def _likely(
+    trials: Trials, kept: Table, mutations: list[Mutation], until: float, costs: Mapping[str, float]
+) -> list[Trial]:
+    """Those that are noticed by the check which the table names for them, or for most others of their target: the
+    cheapest first, a few at a time.
+    """
+    from dpcheck.engine.mutate import gate
+
+    told, results = _telling("mutants", len(mutations)), []
+    named = gate.likely(kept, mutations)
+    able = sorted((m for m in mutations if m.key in named), key=lambda m: costs.get(named[m.key].by, math.inf))
+    for first in range(0, len(able), AT_A_TIME):
+        for trial in trials.again(able[first : first + AT_A_TIME], named, until=until):
+            results.append(trial)
+            told(trial.key)
+    return results
 
 
 def _tried(trials: Trials, mutations: list[Mutation], until: float | None, costs: Mapping[str, float]) -> list[Trial]:

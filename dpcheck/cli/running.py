@@ -357,9 +357,7 @@ def merge_command(
                 each = Exit.WAITING if result.waiting and each is Exit.EXPECTED else each
                 code = max(code, each, key=_WORSE.index)
     if code is Exit.NOTHING:
-        complain(
-            f"nothing to conclude: no cell of a check that is here in {' '.join(stores)}; `dpcheck run` makes some"
-        )
+        complain(f"nothing to conclude: no cell of a check that is here in {' '.join(stores)}; `dpcheck run` makes it")
     finish(catalogue, code)
 
 
@@ -447,10 +445,7 @@ def compare_command(before: str, after: str, as_json: bool) -> None:
 
 @click.command("report")
 @click.option("--out", metavar="DIR", help="Default: reports/ under the root; .dpcheck/reports/<paper>/ with --only.")
-@click.option(
-    "--only", multiple=True, metavar="PAPER", shell_complete=completion.papers,
-    help="Report this paper alone; may be repeated.",
-)  # fmt: skip
+@click.option("--only", multiple=True, metavar="PAPER", shell_complete=completion.papers, help="Papers; repeatable.")
 @root_option
 @also_option
 @store_option

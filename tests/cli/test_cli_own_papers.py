@@ -93,6 +93,9 @@ class TestNew:
         tried = cli(*command, "--family", "claim", "--family", "null", "--save", *rates, "--json")
         fates = {(trial["family"], trial["fate"]) for trial in json.loads(tried.stdout)["trials"]}
         assert ("null", "measured") in fates
+        (root / ".dpcheck" / "mutants.jsonl").unlink()
+        within = cli(*command, "--family", "null", "--budget", "60s")
+        assert "100 %" in within.stdout, "by the checks that the table names"
         assert fates & {("claim", "measured"), ("claim", "derived")}, "whichever is cheaper on this machine"
         assert json.loads((root / "rates.json").read_text())["noisy"]["null"]["noticed"] > 0
         resolved = json.loads(cli(*command, "--resolution", "--save", "--json").stdout)["resolutions"]

@@ -18,7 +18,7 @@ from dpcheck.claims import Paper
 from dpcheck.engine import catalogue
 from dpcheck.engine.mutate import bugs, claims, gate, rules
 from dpcheck.engine.mutate import trials as trials_module
-from dpcheck.engine.mutate.mutation import Family, Mutation, Trial
+from dpcheck.engine.mutate.mutation import NOTICED, Family, Mutation, Trial
 from dpcheck.engine.mutate.resolution import resolutions
 from dpcheck.engine.mutate.slices import plain
 from dpcheck.engine.mutate.table import Table, Watched
@@ -364,6 +364,30 @@ def test_the_gate_tries_what_was_noticed_on_the_check_that_noticed_it(root: Path
     assert set(trials.traces) == {trial.by for trial in result.trials.values()}, "and nothing else was run"
     assert result.faults({}) == []
     assert {m.key for m in gate.passed(*made(root), size=3, seed=1, until=None).drawn} == {m.key for m in result.drawn}
+
+
+def test_what_is_likely_noticed_is_tried_on_the_check_that_is_likely_to(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trials, table, every = made(root)
+    seen = [trial for trial in table.all() if trial.by == "toy/lem-1::measured" and trial.fate in NOTICED]
+    new, old = (m for m in every if m.key in {seen[0].key, seen[1].key})
+    alike = dataclasses.replace(new, operator="other", lookalike=True)
+    argued = dataclasses.replace(new, operator="another", argued="it is the same")
+    table.trials["claim", "toy/lem-1"] = [trial for trial in seen if trial.key != new.key]
+    named = gate.likely(table, [new, old, alike, argued])
+    assert {key: trial.by for key, trial in named.items()} == dict.fromkeys([new.key, old.key, argued.key], seen[0].by)
+    found = list(trials.again([new, old, alike, argued], named))
+    assert {trial.key for trial in found} == {new.key, old.key}, "of its own trial, it stays the mutant that it is"
+    assert set(trials.traces) == {seen[0].by}
+
+    def never(jobs: Iterator[object], workers: int = 1) -> Iterator[object]:
+        assert not list(jobs), "what is known is not tried again"
+        yield from ()
+
+    monkeypatch.setattr(trials_module, "forked", never)
+    trials.trace = lambda until=None: None  # type: ignore[method-assign, assignment, misc]
+    assert {trial.key for trial in trials.again([new, old], named)} == {new.key, old.key}
 
 
 def test_the_gate_needs_wrong_formulas_of_what_is_drawn_and_of_what_was_edited(root: Path) -> None:

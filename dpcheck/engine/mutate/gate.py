@@ -75,6 +75,18 @@ def noticed(table: Table, states: States, seed: int) -> list[Trial]:
     return [by_key[key] for key in random.Random(seed).sample(able, len(able))]
 
 
+def likely(table: Table, mutations: Sequence[Mutation]) -> dict[str, Trial]:
+    """Mutant, by its key -> a trial that names the check which noticed it, or else most others of its target."""
+    seen = [trial for trial in table.all() if trial.fate in NOTICED]
+    own = {trial.key: trial for trial in seen}
+    often = Counter((trial.family, trial.target, trial.by) for trial in seen)
+    of_target: dict[tuple[str, str], Trial] = {}
+    for trial in sorted(seen, key=lambda each: often[each.family, each.target, each.by]):
+        of_target[trial.family, trial.target] = trial
+    found = {m.key: own.get(m.key, of_target.get((m.family, m.target))) for m in mutations if not m.lookalike}
+    return {key: trial for key, trial in found.items() if trial is not None}
+
+
 def claims(table: Table, states: States, labels: Iterable[str], *, size: int, seed: int) -> set[str]:
     """Of these claims those of which a gate needs the wrong formulas: that were edited, and of which some are drawn."""
     edited = {label for label in labels if states.of("claim", label) != table.states.get(("claim", label))}

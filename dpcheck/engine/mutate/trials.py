@@ -203,22 +203,28 @@ class Trials:
     def again(
         self, mutations: Sequence[Mutation], earlier: Mapping[str, Trial], *, until: float | None = None
     ) -> Iterator[Trial]:
-        """Each on the one check that noticed it earlier, by key; the trials of those that it notices again.
+        """Each on the one check that noticed it earlier, or one like it, by key; the trials of those that it notices.
 
-        Only these checks are traced, for one that fails anyway notices everything.
+        Only these checks are traced, for one that fails anyway notices everything. What is known and still stands is
+        not tried again.
         """
+        mutations = [m for m in mutations if not m.argued]
         by = {m.key: earlier[m.key].by for m in mutations if m.key in earlier and earlier[m.key].fate in NOTICED}
         self.checks = {check.id: check for check in self._all if check.id in set(by.values())}
         self.watched = False
         self.trace(until=until)
-        waiting = [
+        able = [
             (mutation, [self.checks[by[mutation.key]]])
             for mutation in mutations
             if (trace := self.traces.get(by.get(mutation.key, ""))) is not None and trace.expected
         ]
+        kept = {mutation.key: self._kept.get(*self._key(mutation, checks)) for mutation, checks in able}
+        yield from (trial for known in kept.values() if known and (trial := Trial.read(known)).fate in NOTICED)
+        waiting = [(mutation, checks) for mutation, checks in able if kept[mutation.key] is None]
         jobs = ((functools.partial(self._try, m, checks), self._patience(checks)) for m, checks in waiting)
         for ended in forked(_before(until, jobs), self.workers):
             trial = _trial(*waiting[ended.number], ended)
+            self._kept.keep(trial.plain(), *self._key(*waiting[ended.number]))
             if trial.fate in NOTICED:
                 yield trial
 
