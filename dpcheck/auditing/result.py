@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,11 +16,13 @@ from dpcheck.auditing.curve import Curve
 from dpcheck.auditing.inputs import Pair
 from dpcheck.auditing.premise import CURE, ELSEWHERE, PREMISE
 from dpcheck.auditing.visible import Visible
+from dpcheck.displayed import Displayed
 from dpcheck.errors import InvalidInput
 from dpcheck.privacy import ApproxDP, Guarantee
 from dpcheck.verdicts import Outcome, Verdict, Witness
 from dpcheck.witnesses import sampled
 
+UP = decimal.Context(prec=3, rounding=decimal.ROUND_UP)
 ALIKE = "every output alike"
 """The event of a rule that guesses the same input whatever comes out."""
 CONSTANT = "one and the same output on both inputs"
@@ -29,7 +32,7 @@ HALTED = "a halt on both inputs"
 
 
 @dataclass(frozen=True, kw_only=True)
-class AuditResult:
+class AuditResult(Displayed):
     """The answer of `dp.audit`. A sampled audit never says HOLDS.
 
     Attributes:
@@ -339,10 +342,12 @@ class AuditResult:
 
 
 def percent(failure_probability: float) -> str:
-    """The confidence that is left: "95 %", or "1 − 1e-12" where no percentage of few digits would be below 100."""
-    if failure_probability < 1e-7:
-        return f"1 − {failure_probability:.3g}"
-    return f"{100 * (1 - failure_probability):.10g} %"
+    """The confidence that is left, never too much: "95 %", "98.33 %", or "1 − 1.67e-07" where it takes more digits."""
+    sure, unit = 100 * (1 - failure_probability), 100 if failure_probability >= 1e-3 else 10_000
+    shown = math.floor(sure * unit + 1e-6) / unit
+    if failure_probability >= 1e-5 or math.isclose(shown, sure, rel_tol=1e-12):
+        return f"{shown:.10g} %"
+    return f"1 − {float(UP.create_decimal(repr(float(failure_probability)))):.3g}"
 
 
 def _down(value: float, digits: int = 2) -> str:

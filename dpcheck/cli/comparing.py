@@ -200,9 +200,9 @@ def _as_dict(panel: Panel, diagram: PhaseDiagram) -> dict[str, Any]:
 
 
 def _draw(panel: Panel, diagram: PhaseDiagram, axes: dict[Any, Any] | None, place: Path) -> None:
-    from dpcheck.report import phases
+    from dpcheck.report.comparisons import PanelView
 
-    text = phases.svg(diagram, panel.title, phases.axis_labels(list((axes or panel.axes).items())))
+    text = PanelView(panel, diagram).drawn(axes or panel.axes)
     file = place if place.suffix == ".svg" else place / f"{panel.key}.svg"
     try:
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import pathlib
 import shlex
+import textwrap
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,6 +14,7 @@ from matplotlib.figure import Figure
 
 from dpcheck.checks import Check
 from dpcheck.claims import Claim
+from dpcheck.engine import sources
 from dpcheck.engine.records import Record
 from dpcheck.harness import budget
 from dpcheck.labels import standing
@@ -48,6 +52,14 @@ class CheckedReading:
     def standing(self) -> str:
         """Whether it speaks of a printed statement, a reading, one of our own, or one of the user's."""
         return "yours" if self.reached else standing(self.check.label, self.claim)
+
+    @property
+    def source(self) -> str:
+        """The function of the check as it is written; "" where a statement, a derivation or a certificate makes it."""
+        function = inspect.unwrap(self.check.function)
+        if self.link.kind != "audit" or sources.is_code(pathlib.Path(function.__code__.co_filename).resolve()):
+            return ""
+        return textwrap.dedent(inspect.getsource(function))
 
     @property
     def outcome(self) -> str:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpcheck.derivations import Finding
 from dpcheck.errors import DpcheckError
@@ -37,8 +37,12 @@ class PanelView:
 
     @cached_property
     def svg(self) -> str:
+        return self.drawn(self.panel.axes)
+
+    def drawn(self, axes: Mapping[Any, Any]) -> str:
+        """The figure in these axes; its head says what is to be seen."""
         said = f"{self.panel.title}. {self.summary.partition(';')[0].removesuffix('.')}"
-        return phases.svg(self.diagram, said, phases.axis_labels(list(self.panel.axes.items())))
+        return phases.svg(self.diagram, said, phases.axis_labels(list(axes.items())))
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import sympy as sp
+from markupsafe import Markup
 
 from dpcheck.claims import Claim
 from dpcheck.printing import latex, markdown, mathml, stated
@@ -42,8 +43,14 @@ def assumptions(claim: Claim) -> list[Display]:
 
 def expression(value: Any) -> Display:
     """A bare expression or relation."""
-    return Display("", markdown(latex(value)), f"<math>{mathml(value)}</math>")
+    return Display("", markdown(latex(value)), _told(f"<math>{mathml(value)}</math>", latex(value)))
 
 
 def _formula(caption: str, quantity: str, signs: tuple[str, str], bound: sp.Expr) -> Display:
-    return Display(caption, *stated(quantity, signs, bound))
+    tex, html = stated(quantity, signs, bound)
+    return Display(caption, tex, _told(html, tex))
+
+
+def _told(html: str, tex: str) -> str:
+    """With its LaTeX for readers that know no MathML."""
+    return html.replace("<math", str(Markup('<math alttext="{}"').format(tex)), 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import html.parser
+import inspect
 import json
 import pathlib
 import re
@@ -133,11 +134,21 @@ def test_html_is_whole_and_loads_nothing(out):
 def test_the_one_file_says_where_its_sources_are_and_holds_its_witnesses(out):
     """Both were links to files beside it."""
     text = (out / "dpcheck.html").read_text()
-    assert f"in the tree of dpcheck {dpcheck.__version__}" in text
+    assert f"those of the tree of dpcheck {dpcheck.__version__}" in text
     assert "<span>audit <code>audits/example.py:2</code></span>" in text
     (quoted,) = re.findall(r'<details class="plain" id="witness-[^"]+">.*?<pre>(.*?)</pre>', text, re.S)
     assert Witness.from_dict(json.loads(html.unescape(quoted))) == example.WITNESS
     assert "<code>dpcheck verify thm-10-worst_pair.json</code>" in text
+
+
+def test_the_one_file_quotes_every_check(out):
+    """It named a file that the reader of one page does not have."""
+    text = (out / "dpcheck.html").read_text()
+    quoted = re.findall(r'<details class="plain source">.*?<pre>(.*?)</pre>', text, re.S)
+    assert len(quoted) == len(re.findall(r'<p class="outcome">', text))
+    written = inspect.getsource(inspect.unwrap(example.risk_grows.function))
+    whole = "\n".join(line for line in written.splitlines() if line.strip())
+    assert whole in [html.unescape(each).strip() for each in quoted]
 
 
 def test_a_certificate_is_named_with_the_command_that_verifies_it():
