@@ -153,6 +153,7 @@ class ZCDP(Guarantee):
 
     def delta_at(self, epsilon: float) -> float:
         _check_number("epsilon", epsilon)
+
         # alpha = 1 + e^u, over which the exponent is unimodal.
         def exponent(u: float) -> float:
             alpha = 1 + math.exp(u)
@@ -220,6 +221,7 @@ class TradeOff(Guarantee):
 
     def delta_at(self, epsilon: float) -> float:
         _check_number("epsilon", epsilon)
+
         def missed(x: NDArray[np.float64]) -> NDArray[np.float64]:
             return np.asarray(self.tradeoff(x) + math.exp(epsilon) * x)
 
