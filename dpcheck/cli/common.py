@@ -62,6 +62,11 @@ _OF_THE_NAME = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAME
 """Nor is a name that nothing can have, unless dpcheck looks for a file of its own."""
 
 
+_NO_NUMBER = re.compile(r"is not a valid (integer|float)(?: range)?(?=\.$|$)")
+_NUMBERS = {"integer": "is not a whole number", "float": "is not a number"}
+"""What Click says of a word in place of a number, in words."""
+
+
 class Dpcheck(click.Group):
     """The group of all commands: an error of dpcheck is one line on stderr, anything else is a bug and says so."""
 
@@ -82,6 +87,7 @@ class Dpcheck(click.Group):
         try:
             code = super().main(*args, standalone_mode=False, **extra)  # type: ignore[call-overload]
         except click.ClickException as error:
+            error.message = _NO_NUMBER.sub(lambda told: _NUMBERS[told[1]], error.message)
             error.show()
             code = Exit.USAGE
         except (click.Abort, KeyboardInterrupt):

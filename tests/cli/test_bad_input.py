@@ -139,6 +139,8 @@ OWN = [
     (("plan-audit", "--epsilon", "1", "--must-detect", "2", "--halts"), "--halts needs a FILE:MECHANISM"),
     (("plan-audit", "--rho", "1e300", "--must-detect", "2"), "1e+300-zCDP allows any --epsilon at --delta 1e-5"),
     (("compare", "records.jsonl", "records.jsonl"), "records.jsonl holds no record of dpcheck"),
+    (("mutate", "--seed", "x"), "'--seed': 'x' is not a whole number."),
+    (("audit", *AUDIT[1:], *PAIR, "--epsilon", "x"), "'--epsilon': 'x' is not a number."),
     (("new", "class"), "'class' is a word of Python"),
     (("new", "numpy"), "'numpy' is a module that is installed here"),
     (("new", "json"), "'json' is a module of Python"),
