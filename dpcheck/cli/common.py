@@ -87,7 +87,7 @@ class Dpcheck(click.Group):
         try:
             code = super().main(*args, standalone_mode=False, **extra)  # type: ignore[call-overload]
         except click.ClickException as error:
-            error.message = _NO_NUMBER.sub(lambda told: _NUMBERS[told[1]], error.message)
+            vars(error)["message"] = _NO_NUMBER.sub(lambda told: _NUMBERS[told[1]], error.message)
             error.show()
             code = Exit.USAGE
         except (click.Abort, KeyboardInterrupt):
