@@ -10,6 +10,7 @@ a little of the failure probability at every look, most of it at the horizon, an
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -52,19 +53,39 @@ class StagedTest:
     seed: int
     stages: list[Stage] = field(default_factory=list)
     _scores: dict[tuple[int, float], float] = field(default_factory=dict, repr=False)
+    _aims: dict[int, int] = field(default_factory=dict, repr=False)
 
     def rule(self, known: Partition) -> rules.Rule:
         """Of the stage that begins, from the trials before it."""
-        samples = self.schedule.at(len(self.stages))
         if isinstance(self.claim, ApproxDP):
-            return ruled(known, samples, self.claim.delta, 0.5 * self.level)
+            return ruled(known, self._aim(known, self.claim), self.claim.delta, 0.5 * self.level)
+        samples = self.schedule.at(len(self.stages))
         return rules.choose_rule_on_curve(known, samples, self.claim, 0.5 * self.level)
+
+    def _aim(self, known: Partition, claim: ApproxDP) -> int:
+        """Trials for whose bound the rule of the stage under way is chosen: those by which the claim is likely to fall,
+        if any before the horizon, else those at the horizon, or at its own look beyond it.
+
+        A rule that suits what fewer trials certify speaks for a claim of which more trials say that it is false, and
+        each stage counts at all later looks. With rules that aim at their own look, 20,000 trials of a sparse vector
+        algorithm certified what the best test needs 14 % of them for; with these 29 %, as with one look.
+        """
+        now, last = len(self.stages), self.schedule.halvings
+        if now not in self._aims:
+            spent = self.level * self.schedule.spent(last + 1)
+
+            def promise(look: int) -> float:
+                return rules.promised(known, self.schedule.at(look), claim.delta, float(spent[look]))
+
+            fallen = now >= last or self.margin() >= 0
+            look = last if fallen else now + bisect.bisect(range(now, last), claim.epsilon, key=promise)
+            self._aims[now] = self.schedule.at(max(look, now))
+        return self._aims[now]
 
     def end(self, known: Partition, rule: rules.Rule, fresh: NDArray[np.int64]) -> rules.Rule:
         """A stage with these (cells, 2) counts is over: a look. Returns the rule fitted to it."""
         if isinstance(self.claim, ApproxDP):
-            samples = self.schedule.at(len(self.stages))
-            rule = fitted(rule, known, fresh.sum(axis=1), samples, 0.5 * self.level)
+            rule = fitted(rule, known, fresh.sum(axis=1), self._aim(known, self.claim), 0.5 * self.level)
         stage = Stage.of(rule, fresh, Stage.coin_of(self.seed, len(self.stages)))
         # Of the rule only what its p-value needs is kept: a sign for each input that it guesses.
         signs = np.array(sorted(rule.guessed), dtype=np.int8)
@@ -90,7 +111,7 @@ class StagedTest:
         if (number, at) not in self._scores:
             # A stage's p-value spends on numbers of leaks, or on a nuisance, in proportion to what its look spends.
             level = self.level * float(self.schedule.steps(number + 1)[-1])
-            self._scores[number, at] = float(normal_score(stage.p_value(at, stage.rule.delta, level)))
+            self._scores[number, at] = float(normal_score(stage.randomised_p_value(at, stage.rule.delta, level)))
         return self._scores[number, at]
 
     def to_dict(self) -> list[dict[str, Any]]:

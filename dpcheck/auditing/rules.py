@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from dpcheck.auditing.cells import SURE, Partition
+from dpcheck.auditing.cells import CAUTION_FEW, SURE, Partition
 from dpcheck.privacy import Guarantee
 from dpcheck.statistics.evalues import nearest_null
 
@@ -56,8 +56,7 @@ class Rule:
 def choose_rule(cells: Partition, samples: int, delta: float, failure_probability: float) -> Rule:
     """The rule with the best predicted lower bound on epsilon at `delta` from `samples` coin-flipped trials."""
     order, right, wrong, shape = _candidates(cells)
-    z = _margin(cells, samples, failure_probability, cells.caution)
-    bound = _predicted_bound(right * samples, wrong * samples, samples * delta * _leaks(shape), z)
+    bound = _promises(right, wrong, samples, delta, _margin(cells, samples, failure_probability, cells.caution))
     place = int(np.argmax(bound))
     small = 20 * delta < float(right.flat[place])
     rule = Rule(_guess(order, *np.unravel_index(place, shape)), delta, float(bound.flat[place]), small)
@@ -73,6 +72,21 @@ def choose_rule(cells: Partition, samples: int, delta: float, failure_probabilit
     return replace(chosen, leak_worth=_leak_worth(chosen.level, cells, bounds[best]))
 
 
+def _promises(right: Array, wrong: Array, samples: int, delta: float, z: float) -> Array:
+    """The bound that each candidate promises where z standard errors are taken from it."""
+    return _predicted_bound(right * samples, wrong * samples, samples * delta * _leaks(right.shape), z)
+
+
+def promised(cells: Partition, samples: int, delta: float, failure_probability: float) -> float:
+    """The best bound that unweighted guesses promise; no event is chosen by it, and so little caution is enough.
+
+    With that of a chosen event, an anytime audit of 1.5 that is 4.4 in truth took three times the trials (11 seeds).
+    """
+    _, right, wrong, _ = _candidates(cells)
+    z = _margin(cells, samples, failure_probability, CAUTION_FEW)
+    return float(_promises(right, wrong, samples, delta, z).max())
+
+
 CAUTION_WEIGHTED = 1.0
 """Standard errors of the teaching part that weighted guesses are marked down by: else those win whose chance it made
 too high, say on one side of two that are alike, or at values that it hardly ever saw."""
@@ -81,9 +95,11 @@ too high, say on one side of two that are alike, or at values that it hardly eve
 def _margin(cells: Partition, samples: int, failure_probability: float, caution: float) -> float:
     """Standard errors of the tested part that a candidate is marked down by, for the level and for what taught it."""
     level = float(scipy.special.ndtri(1 - failure_probability))
-    return level + caution * math.sqrt(samples / (2 * max(1, cells.learned)))
+    return min(MOST_MARGIN, level + caution * math.sqrt(samples / (2 * max(1, cells.learned))))
 
 
+MOST_MARGIN = 37.0
+"""Standard errors whose normal tail is still a positive double: from none of them a candidate could be told."""
 WEIGHED, WEIGHED_KNOWN = (1.5, 5.0), (1.0, 1.5)
 """Weights are those against the nearest null at the epsilon that one over this of the runs would certify."""
 DEARER = 1.3
@@ -167,7 +183,7 @@ def _candidates(cells: Partition) -> tuple[NDArray[np.intp], Array, Array, tuple
     return order, right, wrong, (k + 1, k + 1)
 
 
-def _leaks(shape: tuple[int, int]) -> Array:
+def _leaks(shape: tuple[int, ...]) -> Array:
     """Share of delta that each candidate is charged: half when it guesses one input only."""
     i, j = np.arange(shape[0])[:, None], np.arange(shape[1])[None, :]
     return np.where((i == 0) | (j == 0), 0.5, 1.0)
