@@ -9,7 +9,7 @@ cells, fixed before). Under the premise
 * so are its counts call by call, each given those before it: their randomised distribution functions are independent
   and uniform, and the squares of their normal scores add up to a chi-squared;
 * the same holds of an event that all these outputs fix together, however they are ordered: that one lies above their
-  median. It sees what the others cannot, outputs that leave the cells that were fixed before, all of them;
+  median (`dpcheck.auditing.medians`). It sees what no other does, outputs that leave all cells that were fixed before;
 * values that come back do so at any distance: that 20 of them first do at the same one has probability below
   N (N / (N - 20 c))^20 / 20!, c being the most often that any of them occurs among N.
 
@@ -33,7 +33,9 @@ import scipy
 from numpy.typing import NDArray
 
 from dpcheck import seeds
+from dpcheck.auditing import medians
 from dpcheck.auditing.cells import Partition
+from dpcheck.auditing.orders import Test, hypergeometric, hypergeometric_parts, order_tests, two_sided
 from dpcheck.errors import InvalidInput
 
 Array = NDArray[np.float64]
@@ -46,8 +48,6 @@ CALLS = 64
 """Most calls on each input whose counts are remembered; beyond, neighbouring ones are taken together."""
 ROWS, MATCHES = 4096, 20
 """Outputs on each input that are looked through for values that come back, and how many must do so alike."""
-THIN, COLUMNS = 1024, 8
-"""Most outputs on each input that are held against their median, at equal distances, and numbers of each of them."""
 SCORE_CUTS, RATIO_CUTS = (0.05, 0.25, 0.5, 0.75, 0.95), (0.1, 0.5, 0.9)
 CURE = (
     "draw all randomness from the generator that is handed over and keep nothing from one run to the next; "
@@ -85,7 +85,7 @@ class Side:
         runs, last: runs of each event so far, and the kind of the last output.
         placed, placed_sizes: (2, events) and (2,) hits in calls that came first and second in their block.
         rows: fingerprints of the first outputs; merged: calls that each remembered one stands for.
-        thin: (outputs, COLUMNS) numbers of every `stride`-th output; seen: outputs so far.
+        thin: (outputs, medians.COLUMNS) numbers of every `stride`-th output; seen: outputs so far.
     """
 
     hits: Integers
@@ -106,7 +106,7 @@ class Side:
     def fresh(cls, count: int) -> Side:
         none, integers = np.zeros(count, dtype=np.int64), np.zeros((0, count), dtype=np.int64)
         placed, sizes = np.zeros((2, count), dtype=np.int64), np.zeros(2, dtype=np.int64)
-        rows, thin = np.zeros(0, dtype=np.uint64), np.zeros((0, COLUMNS))
+        rows, thin = np.zeros(0, dtype=np.uint64), medians.blank()
         return cls(integers, none[:0].copy(), none, placed, sizes, rows, thin)
 
     def observe(
@@ -148,10 +148,8 @@ class Side:
         """Takes the outputs themselves: the first fingerprints, and a thin record of all."""
         if (room := ROWS - len(self.rows)) > 0:
             self.rows = np.concatenate([self.rows, _keys(matrix[:room])])
-        self.thin = np.vstack([self.thin, _numbers(matrix[-self.seen % self.stride :: self.stride])])
+        self.thin, self.stride = medians.thinned(self.thin, self.stride, self.seen, matrix)
         self.seen += len(matrix)
-        while len(self.thin) > THIN:
-            self.thin, self.stride = self.thin[::2], 2 * self.stride
 
     def halves(self) -> tuple[Integers, int]:
         """Hits in the first half of the calls, and its size."""
@@ -222,7 +220,7 @@ class Premise:
             # What says most about the cause comes first: it is told where several are beyond doubt.
             evidence.append(_between(self.sides, seeds.stream(self.seed, "audit", "premise", self.told)))
         evidence += [_rows(seen.rows) for seen in self.sides]
-        evidence += [test for seen in self.sides for test in _about_the_median(seen.thin)]
+        evidence += [test for seen in self.sides for test in medians.about_the_median(seen.thin)]
         if len(self.events):
             evidence += [test for seen in self.sides for test in _within(seen)]
         tests = sum(len(p) for p, _ in evidence)
@@ -283,10 +281,7 @@ def _side(values: Mapping[str, Any], count: int) -> Side:
         and side.merged >= 1
         and 0 <= side.loose < side.merged
         and len(side.rows) <= ROWS
-        and len(side.thin) <= THIN
-        and np.isfinite(side.thin).all()
-        and side.stride >= 1
-        and len(side.thin) == -(-side.seen // side.stride)
+        and medians.sound(side.thin, side.stride, side.seen)
     )
     if not sound:
         raise ValueError("counts that do not fit together")
@@ -294,9 +289,6 @@ def _side(values: Mapping[str, Any], count: int) -> Side:
 
 
 # -- the tests -------------------------------------------------------------------------------------------------------
-
-Test = tuple[Array, str]
-"""p-values, and what the smallest of them says."""
 
 
 def _within(seen: Side) -> list[Test]:
@@ -310,37 +302,11 @@ def _within(seen: Side) -> list[Test]:
         return []
     total, placed = total[some], seen.placed[:, some]
     early, count = seen.halves()
-    tests = _order(seen.runs[some], early[some], count, total, size)
+    tests = order_tests(seen.runs[some], early[some], count, total, size)
     if seen.placed_sizes.min() > 0:
-        places = _two(*hypergeometric(placed[0], size, total, int(seen.placed_sizes[0])))
+        places = two_sided(*hypergeometric(placed[0], size, total, int(seen.placed_sizes[0])))
         tests.append((places, "on the same input the first call of two and the second one differ"))
     return tests
-
-
-def _order(runs: Integers, early: Integers, first: int, total: Integers, size: int) -> list[Test]:
-    """Runs of events that occur `total` times in `size` outputs, and `early` times in the `first` of these."""
-    few, many = hypergeometric(runs, size, size - total + 1, total)
-    halves = _two(*hypergeometric(early, size, total, first))
-    return [
-        (few, "an output resembles the one before it, on the same input"),
-        (many, "outputs alternate: one differs from the one before it, on the same input"),
-        (halves, "the first and the last runs on the same input differ"),
-    ]
-
-
-def _about_the_median(thin: Array) -> list[Test]:
-    """Which outputs lie above the median of all, number by number: in any order, were they independent."""
-    above = thin > np.median(thin, axis=0) if len(thin) else thin > 0
-    above = above[:, above.any(axis=0)]
-    if not above.size:
-        return []
-    begun = above & ~np.vstack([np.zeros_like(above[:1]), above[:-1]])
-    half = len(above) // 2
-    return _order(begun.sum(axis=0), above[:half].sum(axis=0), half, above.sum(axis=0), len(above))
-
-
-def _two(lower: Array, upper: Array) -> Array:
-    return np.asarray(2 * np.minimum(lower, upper))
 
 
 def _between(sides: tuple[Side, Side], rng: np.random.Generator) -> Test:
@@ -356,7 +322,7 @@ def _between(sides: tuple[Side, Side], rng: np.random.Generator) -> Test:
         return np.ones(1), ""
     unlike, alike = (np.asarray(tail(squares, freedom)) for tail in (scipy.stats.chi2.sf, scipy.stats.chi2.cdf))
     words = "unlike each other" if unlike.min() <= alike.min() else "more alike than independent ones would be"
-    return _two(unlike, alike), f"calls on the same input are {words}"
+    return two_sided(unlike, alike), f"calls on the same input are {words}"
 
 
 def _call_scores(seen: Side, rng: np.random.Generator) -> Array:
@@ -397,52 +363,11 @@ def _rows(keys: NDArray[np.uint64]) -> Test:
     return np.array([math.exp(min(0.0, log_p))]), said
 
 
-def _numbers(matrix: Array) -> Array:
-    """(outputs, COLUMNS) finite numbers: the columns; where there are more, some, and sums with signs of all."""
-    finite = np.nan_to_num(matrix)
-    if finite.shape[1] > COLUMNS:
-        half = COLUMNS // 2
-        signs = seeds.stream(0, "signs of columns").choice([-1.0, 1.0], (finite.shape[1], COLUMNS - half))
-        with np.errstate(over="ignore", invalid="ignore"):
-            finite = np.nan_to_num(np.hstack([finite[:, :half], finite @ signs]))
-    return np.pad(finite, ((0, 0), (0, COLUMNS - finite.shape[1])))
-
-
 def _keys(matrix: Array) -> NDArray[np.uint64]:
     """A fingerprint of each row of a matrix; NaN equals NaN, and -0 equals 0."""
     bits = np.ascontiguousarray(np.where(np.isnan(matrix), np.nan, matrix) + 0.0).view(np.uint64)
     weights = seeds.stream(0, "fingerprints of rows").integers(1, 2**63, bits.shape[1], dtype=np.uint64) * 2 + 1
     return np.asarray((bits * weights).sum(axis=1, dtype=np.uint64))
-
-
-def hypergeometric(drawn: Any, population: Any, marked: Any, draws: Any) -> tuple[Array, Array]:
-    """P(X <= drawn) and P(X >= drawn), X the marked ones among `draws` of a population; elementwise."""
-    law, told = scipy.stats.hypergeom, (population, marked, draws)
-    return np.asarray(law.cdf(drawn, *told)), np.asarray(law.sf(np.asarray(drawn) - 1, *told))
-
-
-def hypergeometric_parts(drawn: Any, population: Any, marked: Any, draws: Any) -> tuple[Array, Array, Array]:
-    """P(X < drawn), P(X > drawn) and P(X = drawn): the smaller tail is summed outwards, the other one is the rest."""
-    arrays = np.broadcast_arrays(*(np.asarray(v, dtype=float) for v in (drawn, population, marked, draws)))
-    x, size, marks, n = (np.array(v) for v in arrays)
-
-    def choose(a: Array, b: Array) -> Array:
-        return np.asarray(
-            scipy.special.gammaln(a + 1) - scipy.special.gammaln(b + 1) - scipy.special.gammaln(a - b + 1)
-        )
-
-    here = np.exp(np.minimum(0.0, choose(marks, x) + choose(size - marks, n - x) - choose(size, n)))
-    down = x <= n * marks / np.maximum(size, 1)
-    at, term, tail = x.copy(), here.copy(), np.zeros(x.shape)
-    while (term > 1e-12 * tail).any():
-        # Ratio of a probability to its inner neighbour's; it is 0 at the end of the support.
-        fall = at * (size - marks - n + at) / ((marks - at + 1) * (n - at + 1))
-        rise = (marks - at) * (n - at) / ((at + 1) * (size - marks - n + at + 1))
-        term = term * np.maximum(0.0, np.where(down, fall, rise))
-        tail = tail + term
-        at = np.where(term > 0, np.where(down, at - 1, at + 1), at)
-    rest = np.maximum(0.0, 1 - here - tail)
-    return np.where(down, tail, rest), np.where(down, rest, tail), here
 
 
 # -- randomness from elsewhere ---------------------------------------------------------------------------------------

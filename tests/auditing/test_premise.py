@@ -14,16 +14,14 @@ import dpcheck as dp
 from dpcheck.auditing import attacks
 from dpcheck.auditing.cells import learn_partition
 from dpcheck.auditing.mechanisms import Encoder
+from dpcheck.auditing.medians import THIN, about_the_median
+from dpcheck.auditing.orders import hypergeometric, hypergeometric_parts
 from dpcheck.auditing.premise import (
     MATCHES,
-    THIN,
     Premise,
     Side,
-    _about_the_median,
     _rows,
     events,
-    hypergeometric,
-    hypergeometric_parts,
 )
 from dpcheck.auditing.runner import Runner, block_size
 from dpcheck.errors import InvalidInput
@@ -111,15 +109,15 @@ def test_a_thin_record_is_of_equal_distances_however_the_calls_come():
 )
 def test_level_of_what_lies_above_the_median(draw):
     """p <= 0.1 in at most a tenth of columns that are independent: more than 230 of 2,000 have probability 0.014."""
-    columns = [_about_the_median(draw(np.random.default_rng(seed))) for seed in range(250)]
+    columns = [about_the_median(draw(np.random.default_rng(seed))) for seed in range(250)]
     for test in range(3):
         p = np.concatenate([found[test][0] for found in columns if found])
         assert (p <= 0.1).sum() <= 0.115 * 2000
 
 
 def test_nothing_is_said_of_outputs_that_are_all_the_same():
-    assert _about_the_median(np.zeros((0, 8))) == []
-    assert _about_the_median(np.ones((50, 8))) == []
+    assert about_the_median(np.zeros((0, 8))) == []
+    assert about_the_median(np.ones((50, 8))) == []
 
 
 def test_a_function_of_one_run_may_keep_what_it_likes_and_is_not_accused():
