@@ -1,4 +1,4 @@
-"""Mechanisms on which the scores of the auditor were developed: none is in `held_out/`, and none there was looked at.
+"""Mechanisms on which the scores of the auditor were developed: none is in `held_out/`. What is looked at there comes here.
 
 One for each way to leak that a line through the outputs does not see, with the laws of a sufficient statistic. Columns
 are mixed by a fixed rotation where the leak must not lie along one of them.
@@ -134,6 +134,34 @@ def short_mantissa(d, rng, trials):
     return d.sum() / 3 + np.ldexp(np.round(part * 256) / 256, exponent)
 
 
+def tickets(key, count):
+    """So many tickets that this key makes."""
+    return np.random.default_rng(key).random(count)
+
+
+def ticket(d, rng, trials):
+    """The tickets are made by another key when the sum changes, but for a quarter of them."""
+    known = np.r_[tickets(99, 100), tickets(int(d.sum()), 300)]
+    return np.c_[d.sum() + rng.laplace(scale=4.0, size=trials), rng.choice(known, size=trials)]
+
+
+def two_answers_and_a_ticket(d, rng, trials):
+    known = np.r_[tickets(99, 80), tickets(int(d.sum()), 80)]
+    return np.c_[d.sum() + rng.laplace(scale=8.0, size=(trials, 2)), rng.choice(known, size=trials)]
+
+
+def leaning_ticket(d, rng, trials):
+    """Of 160 tickets the same half is given out more often, or less."""
+    often = rng.random(trials) < bits(1 / (1 + np.exp(2.0)))[int(d.sum())][0]
+    known = tickets(99, 160).reshape(2, 80)
+    return np.c_[d.sum() + rng.laplace(scale=8.0, size=trials), known[often.astype(int), rng.integers(80, size=trials)]]
+
+
+def beside(answers, ticket_laws):
+    """Laws of independent columns, each a pair of laws."""
+    return tuple(functools.reduce(np.multiply.outer, side).ravel() for side in zip(*answers, ticket_laws, strict=True))
+
+
 def apart():
     return np.array([1.0, 0.0]), np.array([0.0, 1.0])
 
@@ -175,5 +203,26 @@ BUGS = [
     one("noise-of-twelve-bits", "such a lattice, finer", dp.PureDP(1.0), apart, machine(12)),
     one("column-of-eight-bits", "such a lattice, of one column", dp.PureDP(1.0), apart, machine_of_a_column),
     one("mantissa-of-eight-bits", "noise in short floating point", dp.PureDP(1.0), apart, short_mantissa),
+    one(
+        "ticket",
+        "an answer beside a ticket: three of four tickets are of one input",
+        dp.PureDP(1.0),
+        lambda: beside([laplaces(0.25)], (np.array([0.75, 0.25, 0.0]), np.array([0.0, 0.25, 0.75]))),
+        ticket,
+    ),
+    one(
+        "ticket-beside-two",
+        "two answers beside a ticket: half of the tickets are of one input",
+        dp.PureDP(1.0),
+        lambda: beside([clipped_sum(0.125, 2)], (np.array([0.5, 0.5, 0.0]), np.array([0.0, 0.5, 0.5]))),
+        two_answers_and_a_ticket,
+    ),
+    one(
+        "leaning-ticket",
+        "an answer beside a ticket: each is given out more often on one input",
+        dp.PureDP(1.0),
+        lambda: beside([laplaces(0.125)], bits(1 / (1 + np.exp(2.0)))),
+        leaning_ticket,
+    ),
     one("shell", "a length", dp.ApproxDP(0.3, 0.02), shells, shell),
 ]

@@ -14,6 +14,7 @@ PURE = dp.PureDP(1.0)
 ONE_KEY, TWO_KEYS = np.array([1.0]), np.array([2.0])
 FIRST, SECOND = np.array([1.0, 0.0]), np.array([0.0, 1.0])
 RATIO = math.exp(-1)
+NEW = laplace()
 KEPT = stats.laplace.sf(7.0)
 """Chance that a bin of one record passes a threshold of 8."""
 
@@ -69,6 +70,27 @@ def register_law(records):
     return np.append(np.diff(below[:-1]), 1 - below[-2])
 
 
+NOISES = np.random.default_rng(80).laplace(size=(2, 80))
+
+
+def from_a_table(data, rng, trials):
+    """Two noisy counts: three of ten noises are kept ones, of 80 for each bin. The record is in the second bin."""
+    kept = rng.random((trials, 2)) < 0.3
+    old = NOISES[np.arange(2), rng.integers(80, size=(trials, 2))]
+    return np.where(kept, old, rng.laplace(size=(trials, 2))) + np.array([0.0, data.sum()])
+
+
+def of_the_table(y):
+    """0 and 1: the noise of the second bin is a kept one, the record being absent or present; 2 and more: a new one."""
+    old, moved = (np.isclose(y[:, 1, None], NOISES[1] + shift, rtol=0, atol=1e-9).any(axis=1) for shift in (0, 1))
+    return np.where(old, 0, np.where(moved, 1, 2 + NEW.cell(y[:, 1])))
+
+
+def table_laws():
+    p, q = NEW.laws()
+    return np.r_[0.3, 0, 0.7 * p], np.r_[0, 0.3, 0.7 * q]
+
+
 def drawn_record(data, rng, trials):
     return data[rng.integers(len(data), size=trials)]
 
@@ -102,6 +124,13 @@ one_noise_for_bins = bug(
     revealed(lambda y: y[:, 0] < y[:, 1]),
     lambda data, rng, trials: data + rng.laplace(size=(trials, 1)),
     (FIRST, SECOND),
+)
+kept_noises = bug(
+    "held-histogram-with-a-table-of-noise",
+    "three of ten noises are taken from a table of 80 for each bin, which is not drawn anew",
+    PURE,
+    Told(table_laws, of_the_table),
+    from_a_table,
 )
 replaced_as_removed = bug(
     "held-histogram-replacement-moves-two-bins",

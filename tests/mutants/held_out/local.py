@@ -8,7 +8,8 @@ from scipy import stats
 import dpcheck as dp
 
 from ._draws import KEEP, flip
-from ._told import PAIR, binomials, bug, exact_at, revealed, sound, table
+from ._told import PAIR, binomials, bug, exact_at, product, revealed, sound, table
+from ._unnamed import Unnamed, Untold, coins
 
 PURE = dp.PureDP(1.0)
 KEEP_HALF = math.exp(0.5) / (1 + math.exp(0.5))
@@ -74,6 +75,28 @@ def ordered_law(chance, mine):
 def subset_law(chance, mine):
     law = ordered_law(chance, mine).reshape(4, 4)
     return np.where(np.tri(4, k=-1).T > 0, law + law.T, 0).ravel()
+
+
+def pseudonyms(value):
+    """The hashes of a value with each of 64 salts."""
+    return np.random.default_rng([7, value]).random(64)
+
+
+def with_a_pseudonym(chance):
+    """A randomised bit for half of epsilon, and the hash of a salt with the user's value, so often, or with none."""
+
+    def run(data, rng, trials):
+        bit = flip(np.full(trials, int(data.sum())), KEEP_HALF, rng)
+        of_value = rng.random(trials) < chance
+        salt = rng.integers(64, size=trials)
+        return np.c_[bit, np.where(of_value, pseudonyms(int(data.sum()))[salt], pseudonyms(2)[salt])]
+
+    return run
+
+
+def whose(names):
+    """0 and 2: a hash of the value of the data or of the neighbour; 1: of none."""
+    return 1 - np.isin(names, pseudonyms(0)) + np.isin(names, pseudonyms(1))
 
 
 FIVE = np.zeros(5), np.r_[np.zeros(4), 1.0]
@@ -152,6 +175,15 @@ second_question = bug(
         axis=1,
     ),
 )
+named_by_value = bug(
+    "held-pseudonym-of-the-value",
+    "half of the reports come with a pseudonym that is a hash of the value, with one of 64 salts",
+    PURE,
+    product(table([KEEP_HALF, 1 - KEEP_HALF], [1 - KEEP_HALF, KEEP_HALF]), table([0.5, 0.5, 0], [0, 0.5, 0.5], whose)),
+    with_a_pseudonym(0.5),
+    # The bit is as private in both.
+    untold=Untold(Unnamed(((64, 1 / 128, 0), (64, 0, 1 / 128), (64, 1 / 128, 1 / 128))), coins(150, 0.5)),
+)
 asymmetric_bits = bug(
     "held-unary-encoding-noise-on-ones-only",
     "a one stays with chance 1/2, a zero becomes one with 1/20 where 1/(1 + e) is needed",
@@ -204,4 +236,11 @@ kept_answer = sound(
     table([KEEP, 1 - KEEP], [1 - KEEP, KEEP], lambda y: y[:, 0]),
     lambda data, rng, trials: np.tile(flip(np.full((trials, 1), int(data.sum())), KEEP, rng), (1, 3)),
     PAIR,
+)
+named_by_salt = sound(
+    "held-pseudonym-of-the-salt",
+    "the pseudonym is a hash of one of 64 salts, and of no value",
+    PURE,
+    table([KEEP_HALF, 1 - KEEP_HALF], [1 - KEEP_HALF, KEEP_HALF], lambda y: y[:, 0]),
+    with_a_pseudonym(0.0),
 )

@@ -64,22 +64,6 @@ def of_the_first(y):
     return (np.abs(y[:, None] - known) < 1e-9).any(axis=1)
 
 
-def tickets(data):
-    """400 tickets: another key makes them when the sum changes, but for a quarter of them."""
-    return np.r_[np.random.default_rng(99).random(100), np.random.default_rng(int(data.sum())).random(300)]
-
-
-def with_a_ticket(data, rng, trials):
-    """An honest answer, and the ticket of the call."""
-    return np.c_[data.sum() + rng.laplace(scale=4.0, size=trials), rng.choice(tickets(data), size=trials)]
-
-
-def of_the_key(y):
-    """0 and 2: tickets of the data or of the neighbour; 1: those of both."""
-    old, new = (tickets(data)[100:] for data in PAIR)
-    return 1 - np.isin(y, old) + np.isin(y, new)
-
-
 def halves(data):
     """The mean of every half of eight records, with noise of four bits."""
     picked = np.array([list(half) for half in itertools.combinations(range(8), 4)])
@@ -112,15 +96,6 @@ off_the_lattice = bug(
     PURE,
     revealed(between_lattice),
     lambda data, rng, trials: 0.1 * data.sum() + 0.25 * (rng.geometric(0.3, trials) - rng.geometric(0.3, trials)),
-)
-told_with_a_ticket = bug(
-    "held-ticket-beside-the-answer",
-    "the answer comes with a ticket of a key that changes with the data: three of four tickets are new",
-    PURE,
-    product(laplace(scale=4.0), table([0.75, 0.25, 0], [0, 0.25, 0.75], of_the_key)),
-    with_a_ticket,
-    # The answer is as private in both, so that the tickets have the rest of the claim.
-    untold=Untold(Unnamed(((300, 1 / 400, 0), (300, 0, 1 / 400), (100, 1 / 400, 1 / 400))), coins(600, 0.75)),
 )
 mean_of_a_half = bug(
     "held-mean-of-a-random-half-with-four-bits",
