@@ -18,7 +18,7 @@ from dpcheck.auditing.choosing import choose, returning
 from dpcheck.auditing.mechanisms import Outputs, join
 from dpcheck.auditing.premise import Premise
 from dpcheck.auditing.runner import DrawnOutputs, Runner, block_size
-from dpcheck.auditing.stages import Stage
+from dpcheck.auditing.stages import Stage, sizes_of_stages
 from dpcheck.errors import InvalidInput
 from dpcheck.privacy import ApproxDP, Guarantee
 from dpcheck.statistics.evalues import nearest_null
@@ -27,9 +27,6 @@ Array = NDArray[np.float64]
 FEWEST_LEARNED = 20
 FEW_LEARNED, COLUMNS_LEARNED = (0.2, 150), (0.36, 800)
 """Share of the trials, and most of them, that are held out at least; the latter where several columns are learned."""
-STAGES, STAGES_FEW = 4, 2
-"""Stages of equal size, the rule of each learned anew; fewer where scores take few values: there is less to learn, and
-every stage wastes half a step of its discrete p-value."""
 
 
 def known(score: Any) -> bool:
@@ -370,7 +367,7 @@ def count(
     """
     block = block_size(samples, runner.chunk)
     relearned = isinstance(claim, ApproxDP) and plan.cells.learned < SURE
-    sizes = _sizes(samples, (STAGES_FEW if plan.cells.few else STAGES) if relearned else 1)
+    sizes = sizes_of_stages(samples, few=plan.cells.few, delta=plan.rule.delta) if relearned else [samples]
     past = _Past(runner, held, plan, samples, claim, alpha, score, seed, relearned)
     whole, first = plan, np.zeros_like(plan.taught)
     stages: list[Stage] = []
@@ -493,8 +490,3 @@ def fitted(rule: rules.Rule, cells: Partition, total: NDArray[np.int64], samples
     if rule.delta > 0 and told.guessed != rule.guessed:
         return rule
     return replace(told, small_leak=True, leak_worth=rule.leak_worth)
-
-
-def _sizes(samples: int, stages: int) -> list[int]:
-    ends = [round(samples * (k + 1) / stages) for k in range(stages)]
-    return [end - start for start, end in zip([0, *ends], ends, strict=False)]

@@ -1,4 +1,4 @@
-"""Mechanisms on which the scores of the auditor were developed: none is in `held_out/`. What is looked at there comes here.
+"""Mechanisms on which the scores of the auditor were developed; none is held out, and what no longer is came here.
 
 One for each way to leak that a line through the outputs does not see, with the laws of a sufficient statistic. Columns
 are mixed by a fixed rotation where the leak must not lie along one of them.
