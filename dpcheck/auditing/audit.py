@@ -30,6 +30,7 @@ from dpcheck.auditing.mechanisms import Encoder, Mechanism, mechanism_name
 from dpcheck.auditing.premise import SHARE, Premise, events
 from dpcheck.auditing.result import ALIKE, CONSTANT, HALTED, AuditResult
 from dpcheck.auditing.runner import Runner
+from dpcheck.auditing.scores import Alike
 from dpcheck.auditing.stages import Stage, epsilon_lower
 from dpcheck.auditing.visible import what_was_visible
 from dpcheck.auditing.workers import spread
@@ -211,13 +212,23 @@ def _conclude(
     tested = int(counts.sum())
     level = alpha * spending.split(claim, "fixed" if state is None else "anytime")["bound"]
     lower = epsilon_lower(stages, delta, level) if state is None else state.epsilon_lower()
-    estimate = plug_in_epsilon(right, wrong, samples, delta)
+    estimate = last.epsilon_of(plug_in_epsilon(right, wrong, samples, delta))
     claimed = claim.epsilon_at(delta)
     refuted = lower > claimed if state is None else state.refutes()
     names, numbers = scores_in_words(plan, runner), not runner.encoder.categorical
-    reach, judged = (level, stages) if state is None else (state.level_of_the_last_look(), state.bound.stages)
+    # Pairs and guesses do not add up: where the last stage has pairs, the reach is that of it alone.
+    seen = stages[-1:] if isinstance(plan.score, Alike) else stages
+    reach, judged = (level, seen) if state is None else (state.level_of_the_last_look(), state.bound.stages)
     guesses = round(sum(stage.worth() for stage in judged))
-    visible = what_was_visible(guesses, tested, claimed, delta, reach, alpha, looks=state.looks if state else 1)
+    reach_of = what_was_visible(
+        guesses, tested, last.log_odds(claimed), delta, reach, alpha, looks=state.looks if state else 1
+    )
+    visible = replace(
+        reach_of,
+        detectable=last.epsilon_of(reach_of.detectable),
+        detectable_half=last.epsilon_of(reach_of.detectable_half),
+        ceiling=last.epsilon_of(reach_of.ceiling),
+    )
     constant = premise.constant and np.count_nonzero(counts.sum(axis=1)) == 1
     if constant or names == ALIKE:  # what is guessed whatever comes out could refute nothing, however often
         visible = replace(visible, detectable=math.inf, detectable_half=math.inf)
@@ -240,7 +251,7 @@ def _conclude(
             "wrong": wrong,
             "samples": samples,
             "tested": tested,
-            "directions": rule.directions if state is None else 2,
+            "directions": rule.directions if state is None and not isinstance(plan.score, Alike) else 2,
             "fitted": int(rule.small_leak),
             "runs_data": int(counts[:, 0].sum()),
             "runs_neighbour": int(counts[:, 1].sum()),
@@ -371,6 +382,8 @@ ANYTIME_LEARNED = 400
 def scores_in_words(plan: plans.Plan, runner: Runner) -> str:
     """The rule in words: "guess data if output < -0.1, neighbour if output ≥ 1.2"."""
     name = runner.encoder.shifted(plan.score.name)
+    if isinstance(plan.score, Alike):
+        return f"{name} are of one input"
     there, back = (
         words.describe(plan.known, plan.cells, plan.rule, sign)
         if plan.known

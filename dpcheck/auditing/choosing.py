@@ -37,6 +37,18 @@ FEW_COLUMNS = 3
 """Most columns of which each is tried as a score by itself: nothing must be learned for that."""
 
 
+def is_known(score: Any) -> bool:
+    """Whether the user gave the log-ratio of the two laws."""
+    return isinstance(score, Score) and score.known
+
+
+def learns(score: Any) -> bool:
+    """Whether outputs may teach a score."""
+    if isinstance(score, str) or not isinstance(score, Sequence):
+        return (isinstance(score, str) and score == "auto") or (isinstance(score, Score) and score.learned)
+    return any(learns(one) for one in score)
+
+
 def choose(score: Any, sample: Outputs, distinct: int, categorical: bool) -> list[Score]:
     """The candidate scores of an audit.
 
@@ -75,7 +87,7 @@ def _automatic(sample: Outputs, distinct: int, categorical: bool) -> list[Score]
     return [*candidates, Classifier("boosting")]
 
 
-def returning(score: Any, rows: NDArray[np.float64], held: int) -> list[Score]:
+def returning(score: Any, rows: NDArray[np.float64], held: int) -> list[Returning]:
     """Those that go by how often a value came before, for outputs of which some came back.
 
     Args:

@@ -12,13 +12,14 @@ import scipy
 from numpy.typing import NDArray
 
 from dpcheck import seeds
-from dpcheck.auditing import rules, scores, words
+from dpcheck.auditing import alike, rules, scores, words
 from dpcheck.auditing.cells import SURE, Partition, learn_partition
-from dpcheck.auditing.choosing import choose, returning
+from dpcheck.auditing.choosing import choose, is_known, learns, returning
 from dpcheck.auditing.mechanisms import Outputs, join
 from dpcheck.auditing.premise import Premise
 from dpcheck.auditing.runner import DrawnOutputs, Runner, block_size
 from dpcheck.auditing.stages import Stage, sizes_of_stages
+from dpcheck.auditing.teaching import fit, part
 from dpcheck.errors import InvalidInput
 from dpcheck.privacy import ApproxDP, Guarantee
 from dpcheck.statistics.evalues import nearest_null
@@ -27,16 +28,6 @@ Array = NDArray[np.float64]
 FEWEST_LEARNED = 20
 FEW_LEARNED, COLUMNS_LEARNED = (0.2, 150), (0.36, 800)
 """Share of the trials, and most of them, that are held out at least; the latter where several columns are learned."""
-
-
-def known(score: Any) -> bool:
-    return isinstance(score, scores.Score) and score.known
-
-
-def _learns(score: Any) -> bool:
-    if isinstance(score, str) or not isinstance(score, Sequence):
-        return (isinstance(score, str) and score == "auto") or (isinstance(score, scores.Score) and score.learned)
-    return any(_learns(one) for one in score)
 
 
 @dataclass(frozen=True)
@@ -62,11 +53,11 @@ def hold_out(runner: Runner, trials: int, share: float | None, score: Any, claim
     """Held-out outputs on both inputs."""
     few = columns = 0.0
     if share is None:
-        share = 0.01 if known(score) else 0.1 if isinstance(claim, ApproxDP) else 0.2
+        share = 0.01 if is_known(score) else 0.1 if isinstance(claim, ApproxDP) else 0.2
         few, columns = (min(part * trials, most) for part, most in (FEW_LEARNED, COLUMNS_LEARNED))
-    first = max(FEWEST_LEARNED, round(share * trials), 0 if known(score) else round(few))
+    first = max(FEWEST_LEARNED, round(share * trials), 0 if is_known(score) else round(few))
     p, q = draw(runner, first)
-    more = round(columns) - first if _learns(score) else 0
+    more = round(columns) - first if learns(score) else 0
     if more <= 0 or p.matrix.shape[1] == 1:
         return p, q
     p_more, q_more = draw(runner, more, "held out, too")
@@ -90,18 +81,6 @@ def draw(runner: Runner, trials: int, part: str = "held out") -> tuple[Outputs, 
     return p, q
 
 
-def _part(outputs: Outputs, rows: slice | NDArray[np.bool_]) -> Outputs:
-    raw = outputs.raw
-    cut = tuple(_cut(part, rows) for part in raw) if isinstance(raw, tuple) else _cut(raw, rows)
-    return Outputs(cut, outputs.matrix[rows])
-
-
-def _cut(values: Any, rows: slice | NDArray[np.bool_]) -> Any:
-    if isinstance(values, np.ndarray) or isinstance(rows, slice):
-        return values[rows]
-    return [value for value, kept in zip(values, rows, strict=True) if kept]
-
-
 def learn(
     runner: Runner,
     held: tuple[Outputs, Outputs],
@@ -123,7 +102,7 @@ def learn(
     rivals = [rival for rival in rivals if not (quick and rival.slow)] or rivals
     rng = seeds.stream(seed, "audit", "learn")
     if len(p) > TRIED:
-        few = _part(p, slice(0, TRIED)), _part(q, slice(0, TRIED))
+        few = part(p, slice(0, TRIED)), part(q, slice(0, TRIED))
         while len(rivals) > FINALISTS:
             rivals = _best(rivals, few, samples, claim, failure_probability, rng).rivals
     return _best(rivals, held, samples, claim, failure_probability, rng)
@@ -138,7 +117,7 @@ def candidates(runner: Runner, held: tuple[Outputs, Outputs], score: Any) -> lis
     p, q = held
     look = min(len(p), LOOKED_AT)
     distinct = scores.distinct_rows(np.concatenate([p.matrix[:look], q.matrix[:look]]))
-    return choose(score, _part(p, slice(0, look)), distinct, runner.encoder.categorical)
+    return choose(score, part(p, slice(0, look)), distinct, runner.encoder.categorical)
 
 
 def learn_anew(
@@ -213,7 +192,7 @@ def _best(
     best = replace(tried[0], rivals=tuple(plan.score for plan in tried[: (len(tried) + 1) // 2]))
     if isinstance(best.score, scores.Cells | scores.Outcomes):
         look = slice(0, min(len(p), LOOKED_AT))
-        best = replace(best, known=words.examples([_part(p, look), _part(q, look)], best.scorer))
+        best = replace(best, known=words.examples([part(p, look), part(q, look)], best.scorer))
     return best
 
 
@@ -228,7 +207,7 @@ def _try(
     *,
     alone: bool,
 ) -> Plan:
-    scorer, s_p, s_q = _fit(score, p, q, rng)
+    scorer, s_p, s_q = fit(score, p, q, rng)
     cells = _cells(score, s_p, s_q)
     taught = np.stack([cells.count(s_p), cells.count(s_q)], axis=1)
     if not isinstance(claim, ApproxDP):
@@ -280,55 +259,6 @@ def _promise(score: scores.Score, s_p: Array, s_q: Array, samples: int, delta: f
     return float(np.interp(-enough, -growth[first - 1 : first + 1], grid[first - 1 : first + 1]))
 
 
-FOLDS, CROSSED = 4, 1_000
-"""Parts of which all but one teach a score that the one meets; two where there are more outputs on each input."""
-
-
-def _fit(score: scores.Score, p: Outputs, q: Outputs, rng: np.random.Generator) -> tuple[scores.Scorer, Array, Array]:
-    """The scorer, and scores on both inputs: of a learned one, of outputs that it was not taught by."""
-    if not score.learned:
-        scorer = score.fit(p, q, rng)
-        return scorer, scorer(p), scorer(q)
-    if score.grows:
-        return _fit_in_turn(score, p, q, rng)
-    if not score.smooth:
-        half = len(p) // 2
-        (p1, q1), (p2, q2) = ((_part(p, rows), _part(q, rows)) for rows in (slice(0, half), slice(half, None)))
-        first = score.fit(p1, q1, rng)
-        return first, first(p2), first(q2)
-    # The average of the scorers is used, of which each met outputs that had not taught it.
-    folds = FOLDS if len(p) <= CROSSED else 2
-    scorers, scored = [], (np.empty(len(p)), np.empty(len(q)))
-    for fold in range(folds):
-        out = [np.arange(len(side)) % folds == fold for side in (p, q)]
-        scorer = score.fit(_part(p, ~out[0]), _part(q, ~out[1]), rng)
-        for values, side, met in zip(scored, (p, q), out, strict=True):
-            values[met] = scorer(_part(side, met))
-        scorers.append(scorer)
-    return lambda outputs: np.mean([scorer(outputs) for scorer in scorers], axis=0), *scored
-
-
-TURNS = 8
-
-
-def _fit_in_turn(
-    score: scores.Score, p: Outputs, q: Outputs, rng: np.random.Generator
-) -> tuple[scores.Scorer, Array, Array]:
-    """The scorer that all outputs teach, and scores of all but the first part, each by what the parts before it taught.
-
-    So two outputs of one value are compared once. Were each scored by the other, chance would tell both halves of the
-    scores the same, and what one teaches would seem to be borne out by the other.
-    """
-    turn = [np.arange(len(side)) % TURNS for side in (p, q)]
-    scored: tuple[list[Array], list[Array]] = ([], [])
-    for now in range(1, TURNS):
-        one, two = (_part(side, at < now) for side, at in zip((p, q), turn, strict=True))
-        scorer = score.fit(one, two, rng)
-        for values, side, at in zip(scored, (p, q), turn, strict=True):
-            values.append(scorer(_part(side, at == now)))
-    return score.fit(p, q, rng), np.concatenate(scored[0]), np.concatenate(scored[1])
-
-
 RELEARNED = 100_000
 """Most outputs, of both inputs together, of which all that were counted so far teach the score of the next stage."""
 CHOSEN_ANEW = 20_000
@@ -367,13 +297,15 @@ def count(
     """
     block = block_size(samples, runner.chunk)
     relearned = isinstance(claim, ApproxDP) and plan.cells.learned < SURE
-    sizes = sizes_of_stages(samples, few=plan.cells.few, delta=plan.rule.delta) if relearned else [samples]
     past = _Past(runner, held, plan, samples, claim, alpha, score, seed, relearned)
+    left = sizes_of_stages(samples, few=plan.cells.few, delta=plan.rule.delta) if relearned else [samples]
     whole, first = plan, np.zeros_like(plan.taught)
     stages: list[Stage] = []
     number = 0
-    for stage, size in enumerate(sizes):
-        plan = past.teaches(stage)
+    while left:
+        paired = past.paired(sum(left), len(stages))
+        size, left = (sum(left), []) if paired else (left[0], left[1:])
+        plan = past.teaches(len(stages))
         fresh = np.zeros_like(plan.taught)
         for start in range(0, size, runner.chunk):
             for side, drawn in enumerate(runner.both(min(runner.chunk, size - start), "counted", number, block=block)):
@@ -384,8 +316,13 @@ def count(
                     fresh[:, side] += plan.cells.count(scored)
                     past.keep(side, drawn.outputs)
             number += 1
-        plan = replace(plan, rule=fitted(plan.rule, plan.cells, fresh.sum(axis=1), samples, alpha))
-        stages.append(Stage.of(plan.rule, fresh, Stage.coin_of(seed, stage)))
+        coin = Stage.coin_of(seed, len(stages))
+        if paired:
+            stages.append(past.by_pairs(paired, coin))
+            plan = replace(plan, score=paired, rule=rules.nothing(plan.cells))
+        else:
+            plan = replace(plan, rule=fitted(plan.rule, plan.cells, fresh.sum(axis=1), samples, alpha))
+            stages.append(Stage.of(plan.rule, fresh, coin))
         past.end(fresh)
     return CountedStages(plan, stages, past.counts(plan), first)
 
@@ -398,6 +335,7 @@ class _Past:
         usual: the plan that it teaches, but for scores of values one by one, which may take its place for a stage.
         outputs: on both inputs, the held-out ones first, as far as they are kept.
         counted: (cells, 2) in the cells of the stages so far, all the same where outputs are not kept.
+        ended: batches of either input, the held-out one among them, of the stages so far.
     """
 
     runner: Runner
@@ -413,11 +351,12 @@ class _Past:
     kept: bool = field(init=False)
     outputs: tuple[list[Outputs], list[Outputs]] = field(init=False)
     counted: NDArray[np.int64] | None = None
+    ended: tuple[int, int] = (1, 1)
 
     def __post_init__(self) -> None:
         few = self.relearned and self.samples + 2 * len(self.held[0]) <= RELEARNED
         self.anew = few and any(rival.renewed for rival in self.usual.rivals)
-        self.kept = few and (self.anew or _learns(self.score))
+        self.kept = few and (self.anew or learns(self.score))
         self.outputs = [self.held[0]], [self.held[1]]
 
     def teaches(self, stage: int) -> Plan:
@@ -438,12 +377,33 @@ class _Past:
         self.usual = self.usual if self.kept else plan
         return plan
 
+    def paired(self, left: int, stage: int) -> scores.Alike | None:
+        """Whose equal values are judged two by two in all trials that are left, if outputs so far promise far more."""
+        if not self.kept or getattr(self.claim, "delta", 1.0) > 0:
+            return None
+        before = join(self.outputs[0]), join(self.outputs[1])
+        look = np.concatenate([side.matrix[:LOOKED_AT] for side in before])
+        places = returning(self.score, look, 2 * len(self.held[0]))
+        if not places:
+            return None
+        rng = seeds.stream(self.seed, "audit", "pairs promised", stage)
+        usual = _try(self.usual.score, *before, self.samples, self.claim, self.alpha, rng, alone=False)
+        score, promise = alike.best(places, before, left, self.alpha, rng)
+        error = 2 / math.sqrt(sum(map(len, before)))
+        return score if promise > SURER * max(error, usual.promise) else None
+
+    def by_pairs(self, score: scores.Alike, coin: float) -> alike.StageOfPairs:
+        """The stage that is over with these outputs."""
+        fresh = (join(batches[ended:]) for batches, ended in zip(self.outputs, self.ended, strict=True))
+        return alike.stage(score.of(*fresh), coin, seeds.stream(self.seed, "audit", "pairs"))
+
     def keep(self, side: int, outputs: Outputs) -> None:
         if self.kept:
             self.outputs[side].append(outputs)
 
     def end(self, fresh: NDArray[np.int64]) -> None:
         """A stage is over, with these (cells, 2) counts."""
+        self.ended = len(self.outputs[0]), len(self.outputs[1])
         if not self.kept:
             self.counted = fresh if self.counted is None else self.counted + fresh
 

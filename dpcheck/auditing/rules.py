@@ -53,6 +53,11 @@ class Rule:
         return there[:, 0] + back[:, 1], there[:, 1] + back[:, 0]
 
 
+def nothing(cells: Partition) -> Rule:
+    """The rule that guesses nothing."""
+    return Rule(np.zeros(len(cells.p), dtype=np.int8), 0.0, 0.0)
+
+
 def choose_rule(cells: Partition, samples: int, delta: float, failure_probability: float) -> Rule:
     """The rule with the best predicted lower bound on epsilon at `delta` from `samples` coin-flipped trials."""
     order, right, wrong, shape = _candidates(cells)

@@ -200,17 +200,33 @@ class Returning(Cells):
     grows = True
 
     @property
+    def where(self) -> str:
+        return "output" if self.column is None else f"output[{self.column}]"
+
+    @property
     def name(self) -> str:  # type: ignore[override]
-        where = "output" if self.column is None else f"output[{self.column}]"
-        return f"log-ratio of how often {where} came before"
+        return f"log-ratio of how often {self.where} came before"
 
     def fit(self, data: Outputs, neighbour: Outputs, rng: np.random.Generator) -> Scorer:
         scorer = super().fit(self._of(data), self._of(neighbour), rng)
         return lambda outputs: scorer(self._of(outputs))
 
     def _of(self, outputs: Outputs) -> Outputs:
-        matrix = outputs.matrix if self.column is None else outputs.matrix[:, [self.column]]
+        (matrix,) = self.of(outputs)
         return Outputs(matrix, matrix)
+
+    def of(self, *outputs: Outputs) -> list[Array]:
+        """The values that are looked at."""
+        return [each.matrix if self.column is None else each.matrix[:, [self.column]] for each in outputs]
+
+
+@dataclass(frozen=True)
+class Alike(Returning):
+    """The same values, which are judged two by two: see `dpcheck.auditing.alike`."""
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return f"pairs of equal {self.where}"
 
 
 FEW = 64

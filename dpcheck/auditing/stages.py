@@ -61,6 +61,14 @@ class Stage:
         """From (cells, 2) counts on data and neighbour."""
         return cls(rule, *rule.tally(counts), int(counts.sum()), coin)
 
+    def log_odds(self, epsilon: float) -> float:
+        """Of a right guess, at most, under epsilon-DP."""
+        return epsilon
+
+    def epsilon_of(self, log_odds: float) -> float:
+        """The other way round."""
+        return log_odds
+
     def worth(self) -> float:
         """How many guesses that all weigh the same tell as much as these: (sum of weights)^2 / sum of their squares."""
         made = (self.right + self.wrong).astype(float)

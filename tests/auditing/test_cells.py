@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy import optimize, special, stats
 
-from dpcheck.auditing import cells, plans, rules
+from dpcheck.auditing import cells, rules
 from dpcheck.auditing.mechanisms import Outputs
 from dpcheck.auditing.scores import Projection
+from dpcheck.auditing.teaching import fit
 
 
 def naive_masses(total, lean):
@@ -71,7 +72,7 @@ def test_learned_scores_meet_outputs_that_did_not_teach_them(outputs):
     # In fifty columns of nothing a direction is always found, and what it separates is what it was taught by.
     rng = np.random.default_rng(0)
     p, q = (Outputs(matrix, matrix) for matrix in rng.normal(size=(2, outputs, 50)))
-    scorer, s_p, s_q = plans._fit(Projection(), p, q, rng)
+    scorer, s_p, s_q = fit(Projection(), p, q, rng)
     assert scorer(p).shape == (outputs,)
     assert len(s_p) == len(s_q) == outputs
     # Two means of fresh scores differ by no more than chance: five standard errors of the larger sample.

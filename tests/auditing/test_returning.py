@@ -9,8 +9,9 @@ from curtailed import at_least, at_most
 import dpcheck as dp
 from dpcheck.auditing.choosing import returning
 from dpcheck.auditing.mechanisms import Outputs
-from dpcheck.auditing.plans import _fit, _promise
+from dpcheck.auditing.plans import _promise
 from dpcheck.auditing.scores import Returning
+from dpcheck.auditing.teaching import fit
 from dpcheck.engine import collect
 from dpcheck.mutants import Mutant
 
@@ -64,7 +65,7 @@ def test_values_on_a_lattice_are_no_better_guide_than_their_order():
 def test_an_output_is_scored_by_those_before_it_only():
     values = np.zeros((16, 1))
     sides = Outputs(values, values), Outputs(values + 1, values + 1)
-    scorer, ours, theirs = _fit(Returning(), *sides, np.random.default_rng(0))
+    scorer, ours, theirs = fit(Returning(), *sides, np.random.default_rng(0))
     assert len(ours) == len(theirs) == 14
     # Each of seven parts of two by all parts before it.
     assert np.allclose(np.exp(ours), np.repeat(4 * np.arange(1, 8) + 1, 2))
@@ -76,7 +77,7 @@ def test_values_that_say_nothing_promise_nothing():
     def promises(seed):
         rng = np.random.default_rng(seed)
         sides = [Outputs(rows, rows) for rows in rng.integers(200, size=(2, 300, 1)).astype(float)]
-        _, ours, theirs = _fit(Returning(), *sides, rng)
+        _, ours, theirs = fit(Returning(), *sides, rng)
         return _promise(Returning(), ours, theirs, 2000, 0.0, 0.05) > 0.1
 
     assert at_most(2, 20, promises)
