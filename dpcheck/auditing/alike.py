@@ -23,10 +23,19 @@ from numpy.typing import NDArray
 
 from dpcheck.auditing.mechanisms import Outputs
 from dpcheck.auditing.rules import Rule
-from dpcheck.auditing.scores import Alike, Returning, row_keys
+from dpcheck.auditing.scores import Returning, row_keys
 from dpcheck.auditing.stages import Stage
 
 Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Alike(Returning):
+    """Names the values that were judged two by two, in a plan; no audit is asked for it."""
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return f"pairs of equal {self.where}"
 
 
 @dataclass(frozen=True)
@@ -85,7 +94,8 @@ def promised(same: int, cross: int, grown: float, alpha: float) -> float:
 
 def epsilon_of_share(share: float) -> float:
     """The epsilon at which a pair is of one input with this chance, at most."""
-    return math.log1p(root) - math.log1p(-root) if 0 < (root := math.sqrt(max(0.0, 2 * share - 1))) < 1 else 0.0
+    root = math.sqrt(max(0.0, 2 * share - 1))
+    return math.log1p(root) - math.log1p(-root) if root < 1 else math.inf
 
 
 def stage(sides: Sequence[Array], coin: float, rng: np.random.Generator) -> StageOfPairs:

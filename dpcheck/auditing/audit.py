@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from dpcheck import seeds
 from dpcheck.auditing import plans, rules, spending, words
+from dpcheck.auditing.alike import Alike
 from dpcheck.auditing.anytime import CURVE_DELTA, State, earliest_look, proceed
 from dpcheck.auditing.cells import Partition
 from dpcheck.auditing.curve import Curve, measure_curve
@@ -30,7 +31,6 @@ from dpcheck.auditing.mechanisms import Encoder, Mechanism, mechanism_name
 from dpcheck.auditing.premise import SHARE, Premise, events
 from dpcheck.auditing.result import ALIKE, CONSTANT, HALTED, AuditResult
 from dpcheck.auditing.runner import Runner
-from dpcheck.auditing.scores import Alike
 from dpcheck.auditing.stages import Stage, epsilon_lower
 from dpcheck.auditing.visible import what_was_visible
 from dpcheck.auditing.workers import spread

@@ -377,7 +377,7 @@ class _Past:
         self.usual = self.usual if self.kept else plan
         return plan
 
-    def paired(self, left: int, stage: int) -> scores.Alike | None:
+    def paired(self, left: int, stage: int) -> alike.Alike | None:
         """Whose equal values are judged two by two in all trials that are left, if outputs so far promise far more."""
         if not self.kept or getattr(self.claim, "delta", 1.0) > 0:
             return None
@@ -392,7 +392,7 @@ class _Past:
         error = 2 / math.sqrt(sum(map(len, before)))
         return score if promise > SURER * max(error, usual.promise) else None
 
-    def by_pairs(self, score: scores.Alike, coin: float) -> alike.StageOfPairs:
+    def by_pairs(self, score: alike.Alike, coin: float) -> alike.StageOfPairs:
         """The stage that is over with these outputs."""
         fresh = (join(batches[ended:]) for batches, ended in zip(self.outputs, self.ended, strict=True))
         return alike.stage(score.of(*fresh), coin, seeds.stream(self.seed, "audit", "pairs"))

@@ -220,15 +220,6 @@ class Returning(Cells):
         return [each.matrix if self.column is None else each.matrix[:, [self.column]] for each in outputs]
 
 
-@dataclass(frozen=True)
-class Alike(Returning):
-    """The same values, which are judged two by two: see `dpcheck.auditing.alike`."""
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return f"pairs of equal {self.where}"
-
-
 FEW = 64
 """Most distinct outputs of which each one is its own cell, with laws learned from all held-out outputs."""
 
