@@ -366,7 +366,7 @@ class State:
             raise InvalidInput("not the state of an anytime audit: its counts do not add up; start anew")
 
 
-VERSION = 3
+VERSION = 4
 
 
 def proceed(
