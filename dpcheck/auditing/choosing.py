@@ -79,7 +79,8 @@ def _automatic(sample: Outputs, distinct: int, categorical: bool) -> list[Score]
         return [Cells()]
     candidates: list[Score] = [Cells()] if discrete else []
     if width == 1:
-        return [Identity(), *([] if 2 * rows >= SEEN_OFTEN * distinct else candidates)]
+        often = distinct > 1 and 2 * rows >= SEEN_OFTEN * distinct
+        return [Identity(), *([] if often else candidates)]
     if not categorical:
         candidates += [Projection(), Classifier("logistic"), *_beyond_lines(width, rows)]
     if width <= FEW_COLUMNS:
