@@ -345,7 +345,7 @@ def percent(failure_probability: float) -> str:
     """The confidence that is left, never too much: "95 %", "98.33 %", or "1 − 1.67e-07" where it takes more digits."""
     sure, unit = 100 * (1 - failure_probability), 100 if failure_probability >= 1e-3 else 10_000
     shown = math.floor(sure * unit + 1e-6) / unit
-    if failure_probability >= 1e-5 or math.isclose(shown, sure, rel_tol=1e-12):
+    if failure_probability >= 1e-5 or (shown < 100 and math.isclose(shown, sure, rel_tol=1e-12)):
         return f"{shown:.10g} %"
     return f"1 − {float(UP.create_decimal(repr(float(failure_probability)))):.3g}"
 
