@@ -215,9 +215,10 @@ def _conclude(
     estimate = last.epsilon_of(plug_in_epsilon(right, wrong, samples, delta))
     claimed = claim.epsilon_at(delta)
     refuted = lower > claimed if state is None else state.refutes()
+    by_pairs = isinstance(plan.score, Alike)
     names, numbers = scores_in_words(plan, runner), not runner.encoder.categorical
     # Pairs and guesses do not add up: where the last stage has pairs, the reach is that of it alone.
-    seen = stages[-1:] if isinstance(plan.score, Alike) else stages
+    seen = stages[-1:] if by_pairs else stages
     reach, judged = (level, seen) if state is None else (state.level_of_the_last_look(), state.bound.stages)
     guesses = round(sum(stage.worth() for stage in judged))
     reach_of = what_was_visible(
@@ -251,8 +252,9 @@ def _conclude(
             "wrong": wrong,
             "samples": samples,
             "tested": tested,
-            "directions": rule.directions if state is None and not isinstance(plan.score, Alike) else 2,
+            "directions": rule.directions if state is None and not by_pairs else 2,
             "fitted": int(rule.small_leak),
+            **({"pairs": 1} if by_pairs else {}),
             "runs_data": int(counts[:, 0].sum()),
             "runs_neighbour": int(counts[:, 1].sum()),
             "hits_data": int(hits[0]),

@@ -113,6 +113,8 @@ class AuditResult(Displayed):
         allowed = self.claim.epsilon_at(self.rule_delta)
         if self.mode != "fixed":
             kind, certify = "sampled.stopped_counts", sampled.stopped_epsilon
+        elif self.counts.get("pairs"):
+            kind, certify = "sampled.pair_counts", sampled.pair_epsilon
         elif self.counts.get("fitted") and leak:
             kind, certify = "sampled.fitted_counts", sampled.fitted_epsilon
         else:
@@ -144,7 +146,9 @@ class AuditResult(Displayed):
             parameters=parameters,
             claimed=repr(allowed),
             found=text,
-            note="counts of right and wrong guesses; no rule saw the inputs of the trials that it guesses",
+            note="counts of pairs of one input and of both, drawn without their inputs"
+            if self.counts.get("pairs")
+            else "counts of right and wrong guesses; no rule saw the inputs of the trials that it guesses",
         )
 
     def reason(self) -> str:

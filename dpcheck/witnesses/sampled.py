@@ -11,7 +11,7 @@ import mpmath
 from dpcheck import foreign
 from dpcheck.witnesses import Violation
 
-__all__ = ["event_counts", "fitted_counts", "stopped_counts"]
+__all__ = ["event_counts", "fitted_counts", "pair_counts", "stopped_counts"]
 
 _DIGITS = 50
 _MOST = 10**12
@@ -84,6 +84,41 @@ def stopped_counts(
     return _recomputed(stopped_epsilon, right, wrong, samples, epsilon, delta, failure_probability, label, directions)
 
 
+def pair_counts(
+    *,
+    right: int,
+    wrong: int,
+    samples: int,
+    epsilon: str,
+    delta: str,
+    failure_probability: str,
+    label: str,
+    directions: int = 2,
+    **description: Any,
+) -> Violation:
+    """As `event_counts`, for pairs of outputs of one value, `right` of which came from one input; delta must be 0.
+
+    No two pairs share an output, and which make one was drawn without their inputs. Where epsilon holds, each is of one
+    input with chance at most (1 + e^(2 epsilon)) / (1 + e^epsilon)^2, whatever the others are; see `pair_epsilon`.
+    """
+    if foreign.fraction(delta) != 0:
+        raise ValueError(f"pairs of outputs say nothing where delta is above 0, got {delta}")
+    if 2 * (foreign.integer(right) + foreign.integer(wrong)) > foreign.integer(samples):
+        raise ValueError(f"{right} and {wrong} pairs are of more outputs than the {samples} trials have")
+    return _recomputed(
+        pair_epsilon,
+        right,
+        wrong,
+        samples,
+        epsilon,
+        delta,
+        failure_probability,
+        label,
+        directions,
+        "pairs of equal outputs",
+    )
+
+
 def _recomputed(
     certify: Callable[[int, int, int, Fraction, Fraction], mpmath.mpf],
     right: int,
@@ -94,6 +129,7 @@ def _recomputed(
     failure_probability: str,
     label: str,
     directions: int,
+    counted: str = "guesses",
 ) -> Violation:
     claimed, leak, alpha = (foreign.fraction(value) for value in (epsilon, delta, failure_probability))
     right, wrong, samples = (foreign.integer(value) for value in (right, wrong, samples))
@@ -115,7 +151,8 @@ def _recomputed(
             violated=bool(by_name > allowed),
             label=label,
             testimony=(
-                f"that {right:,} of {right + wrong:,} guesses in {samples:,} trials were right is the word of whoever "
+                f"that {right:,} of {right + wrong:,} {counted} in {samples:,} trials were "
+                f"{'right' if counted == 'guesses' else 'of one input'} is the word of whoever "
                 "wrote the witness; recomputed was the arithmetic: where the statement holds, counts like these come "
                 f"about with probability at most {failure_probability}"
             ),
@@ -137,6 +174,11 @@ def certified_epsilon(right: int, wrong: int, samples: int, delta: Fraction, alp
     # share = (e^eps + delta/s) / (1 + e^eps), solved for e^eps.
     odds = (share - _real(delta) / chance) / (1 - share)
     return mpmath.log(odds) if odds > 1 else mpmath.mpf(0)
+
+
+def pair_epsilon(right: int, wrong: int, samples: int, delta: Fraction, alpha: Fraction) -> mpmath.mpf:
+    """Lower bound on epsilon: a pair is of one input with odds of at most cosh epsilon."""
+    return mpmath.acosh(mpmath.exp(certified_epsilon(right, wrong, samples, Fraction(0), alpha)))
 
 
 def fitted_epsilon(right: int, wrong: int, samples: int, delta: Fraction, alpha: Fraction) -> mpmath.mpf:

@@ -1,14 +1,17 @@
 """Outputs of one value two by two: the share that is of one input, its level, and leaks that nothing else finds."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy
 from curtailed import at_least, at_most
 
 import dpcheck as dp
 from dpcheck.auditing import alike
 from dpcheck.auditing.stages import epsilon_lower
+from dpcheck.witnesses import sampled
 
 ZERO, ONE = np.zeros(1), np.ones(1)
 
@@ -102,5 +105,34 @@ def test_what_is_said_of_pairs():
     assert 1.0 < result.detectable_epsilon < 2.0
     assert result.witness is not None
     assert dp.verify(result.witness) is not None
+
+
+def test_a_slight_leak_has_a_witness_too():
+    """A guess that is right five times of eight shows ε = 0.51 at most, and a pair so often of one input 1.1."""
+    result = dp.audit(leaning(160, math.log(3)), ZERO, ONE, dp.PureDP(0.5), trials=3000, seed=0)
+    witness = result.witness
+    assert witness is not None
+    assert witness.kind == "sampled.pair_counts"
+    assert 0.5 < float(witness.found) <= result.epsilon_lower
+    assert "pairs of equal outputs in" in dp.verify(witness).testimony
+    right, wrong, samples = (witness.parameters[name] for name in ("right", "wrong", "samples"))
+    assert float(sampled.certified_epsilon(right, wrong, samples, Fraction(0), Fraction(1, 20))) < 0.5
+
+
+def test_counts_that_no_pairs_have():
+    known = {"samples": 100, "epsilon": "0.5", "failure_probability": "0.05", "label": "audit/x"}
+    with pytest.raises(ValueError, match="say nothing where delta is above 0"):
+        sampled.pair_counts(right=30, wrong=5, delta="0.1", **known)
+    with pytest.raises(ValueError, match="more outputs than the 100 trials have"):
+        sampled.pair_counts(right=40, wrong=11, delta="0", **known)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 3.0])
+def test_the_bound_of_a_witness_is_that_of_the_share(epsilon):
+    """At 95 % no more than one in twenty has so many pairs of one input as the bound says."""
+    share = (1 + math.exp(2 * epsilon)) / (1 + math.exp(epsilon)) ** 2
+    right = int(scipy.stats.binom.isf(0.05, 400, share)) + 1
+    found = [float(sampled.pair_epsilon(k, 400 - k, 1000, Fraction(0), Fraction(1, 20))) for k in (right - 1, right)]
+    assert found[0] <= epsilon < found[1]
     # A claim with delta grants leaks, of which pairs know nothing.
     assert "pairs" not in dp.audit(leaning(256, 3.0), ZERO, ONE, dp.ApproxDP(1.0, 1e-3), trials=600, seed=1).score
