@@ -89,10 +89,14 @@ class Stage:
         return guess_p_value(right, wrong, self.samples, epsilon, delta, failure_probability, self.coin)
 
     def randomised_p_value(self, epsilon: float, delta: float, failure_probability: float) -> float:
-        """The same, randomised where delta is small as well; of no guesses or right ones only, by at most `LUCK`."""
+        """The same, randomised where delta is small as well; of no guesses or right ones only, by at most `LUCK`.
+
+        A test that is not valid given the number of guesses spends its level on those that were made: no coin is left
+        for none.
+        """
         lucky = max(LUCK, self.coin)
         if not (self.right.any() or self.wrong.any()):
-            return lucky
+            return lucky if delta == 0 or self.rule.small_leak or not self.rule.guessed else 1.0
         if not self.wrong.any() and delta == 0:
             return lucky * self.p_value(epsilon, delta, failure_probability)
         if delta == 0 or not self.rule.small_leak:

@@ -1,6 +1,7 @@
 """Anytime audits: false alarms under optional stopping, power, resuming, constant memory."""
 
 import json
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -179,6 +180,24 @@ def test_luck_alone_refutes_nothing():
         always = replace(never, right=np.array([3, 0]))
         known = replace(always, coin=1.0).randomised_p_value(1.0, delta, 0.05)
         assert 0.99 * LUCK * known < always.randomised_p_value(1.0, delta, 0.05) <= known
+
+
+@pytest.mark.parametrize(("delta", "share"), [(1e-3, 0.01), (0.01, 0.02)])
+def test_no_guesses_are_no_luck_where_the_test_is_not_given_their_number(delta, share):
+    """Exact, on the boundary of the null: P(p <= u) <= u. With luck for no guesses it was 0.60 and 0.73 at some u."""
+    samples, coins = 64, (np.arange(100) + 0.5) / 100
+    rule = Rule(np.array([1, -1], dtype=np.int8), delta, 0.0)
+    right = (share * math.e + delta) / (1 + math.e) / share
+    found = []
+    for made in range(12):
+        chance = stats.binom.pmf(made, samples, share)
+        for hits in range(made + 1):
+            part = chance * stats.binom.pmf(hits, made, right)
+            for coin in coins if made == 0 else [0.5]:
+                stage = Stage(rule, np.array([hits]), np.array([made - hits]), samples, coin)
+                found.append((stage.randomised_p_value(1.0, delta, 0.05), part / (len(coins) if made == 0 else 1)))
+    p, chances = np.array(found).T
+    assert all(chances[p <= u].sum() <= u + 1e-9 for u in np.unique(p))
 
 
 def certified(cells, laws, claim, horizon, halvings, seed):
