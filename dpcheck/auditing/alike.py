@@ -6,6 +6,9 @@ one value came from one input with chance r_v² + (1 - r_v)² <= (1 + e^2ε)/(1 
 Pairs without a common output are independent: how many of them are of one input is at most binomial, whatever the
 values and their number, and nothing was learned for it.
 
+Outputs of one call may share what is no secret, a table that the call drew or a pool of its noise, and a call is of one
+input. So no pair is of one block of calls: which block an output is of says nothing of its input.
+
 Who guesses by the input that a value came from before is right with chance up to e^ε/(1 + e^ε), and no less can be
 granted to a guess of one output, as the value may be known to be of that input. Of values that are seen twice or thrice
 that is far too much: at ε = 1 a pair is of one input with chance 0.61, and a guess is right with 0.73.
@@ -27,6 +30,7 @@ from dpcheck.auditing.scores import Returning, row_keys
 from dpcheck.auditing.stages import Stage
 
 Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -56,23 +60,30 @@ class StageOfPairs(Stage):
         return log_odds + math.log1p(math.sqrt(-math.expm1(-2 * log_odds))) if log_odds < math.inf else math.inf
 
 
-def pairs(sides: Sequence[Array], rng: np.random.Generator) -> tuple[int, int]:
+def pairs(
+    sides: Sequence[Array], rng: np.random.Generator, blocks: Sequence[Integers] | None = None
+) -> tuple[int, int]:
     """How many pairs are of one input, and how many of both; three outputs of one value are one pair.
 
     Args:
         sides: (k, columns) outputs on either input, of trials whose inputs were drawn by coins.
+        blocks: (k,) numbers of their blocks, of which no pair is; None: each of a block of its own.
     """
     keys = np.unique(row_keys(np.concatenate(sides) + 0.0), return_inverse=True)[1].ravel()
     side = np.repeat([0, 1], [len(rows) for rows in sides])
     # Which outputs of a value make a pair must not depend on their inputs.
     order = rng.permutation(len(keys))
-    order = order[np.argsort(keys[order], kind="stable")]
-    keys, side = keys[order], side[order]
-    starts = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]]) if len(keys) else np.zeros(0, dtype=np.int64)
-    place = np.arange(len(keys)) - np.repeat(starts, np.diff(np.r_[starts, len(keys)]))
-    second = np.flatnonzero(place % 2 == 1)
-    same = int((side[second] == side[second - 1]).sum())
-    return same, len(second) - same
+    block = np.arange(len(keys)) if blocks is None else np.concatenate(blocks)[order]
+    along = np.lexsort((block, keys[order]))
+    keys, side, block = keys[order][along], side[order][along], block[along]
+    times = np.bincount(keys)
+    place = np.arange(len(keys)) - np.repeat(np.cumsum(times) - times, times)
+    # The early half of a value's outputs with its late half, as they are in order of their blocks.
+    first = np.flatnonzero(place < times[keys] // 2)
+    second = first + (times - times // 2)[keys[first]]
+    apart = block[first] != block[second]
+    same = int((side[first] == side[second])[apart].sum())
+    return same, int(apart.sum()) - same
 
 
 def best(
@@ -98,9 +109,11 @@ def epsilon_of_share(share: float) -> float:
     return math.log1p(root) - math.log1p(-root) if root < 1 else math.inf
 
 
-def stage(sides: Sequence[Array], coin: float, rng: np.random.Generator) -> StageOfPairs:
-    """Of fresh outputs on either input."""
-    same, cross = pairs(sides, rng)
+def stage(
+    sides: Sequence[Array], coin: float, rng: np.random.Generator, blocks: Sequence[Integers] | None = None
+) -> StageOfPairs:
+    """Of fresh outputs on either input, and the blocks of calls that they are of."""
+    same, cross = pairs(sides, rng, blocks)
     return StageOfPairs(
         Rule(np.zeros(0, dtype=np.int8), 0.0, 0.0), np.array([same]), np.array([cross]), sum(map(len, sides)), coin
     )

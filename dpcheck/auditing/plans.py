@@ -314,7 +314,7 @@ def count(
                     same = plan.scorer is whole.scorer
                     first[:, side] += observed(whole, premise, side, drawn, scored if same else None)
                     fresh[:, side] += plan.cells.count(scored)
-                    past.keep(side, drawn.outputs)
+                    past.keep(side, drawn, number)
             number += 1
         coin = Stage.coin_of(seed, len(stages))
         if paired:
@@ -334,6 +334,7 @@ class _Past:
     Attributes:
         usual: the plan that it teaches, but for scores of values one by one, which may take its place for a stage.
         outputs: on both inputs, the held-out ones first, as far as they are kept.
+        blocks: of calls that each of the counted ones is of, batch by batch.
         counted: (cells, 2) in the cells of the stages so far, all the same where outputs are not kept.
         ended: batches of either input, the held-out one among them, of the stages so far.
     """
@@ -350,6 +351,7 @@ class _Past:
     anew: bool = field(init=False)
     kept: bool = field(init=False)
     outputs: tuple[list[Outputs], list[Outputs]] = field(init=False)
+    blocks: tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]] = field(default_factory=lambda: ([], []))
     counted: NDArray[np.int64] | None = None
     ended: tuple[int, int] = (1, 1)
 
@@ -395,11 +397,14 @@ class _Past:
     def by_pairs(self, score: alike.Alike, coin: float) -> alike.StageOfPairs:
         """The stage that is over with these outputs."""
         fresh = (join(batches[ended:]) for batches, ended in zip(self.outputs, self.ended, strict=True))
-        return alike.stage(score.of(*fresh), coin, seeds.stream(self.seed, "audit", "pairs"))
+        blocks = [np.concatenate(batches[ended - 1 :]) for batches, ended in zip(self.blocks, self.ended, strict=True)]
+        return alike.stage(score.of(*fresh), coin, seeds.stream(self.seed, "audit", "pairs"), blocks)
 
-    def keep(self, side: int, outputs: Outputs) -> None:
+    def keep(self, side: int, drawn: DrawnOutputs, chunk: int) -> None:
+        """Takes the counted outputs of a chunk on one input."""
         if self.kept:
-            self.outputs[side].append(outputs)
+            self.outputs[side].append(drawn.outputs)
+            self.blocks[side].append(chunk * self.samples + np.repeat(drawn.blocks, drawn.sizes))
 
     def end(self, fresh: NDArray[np.int64]) -> None:
         """A stage is over, with these (cells, 2) counts."""

@@ -39,12 +39,13 @@ class DrawnOutputs:
     """Outputs on one input, in the order in which they were drawn.
 
     Attributes:
-        sizes: of the calls; second: whether each was the second of its block.
+        sizes: of the calls; second: whether each was the second of its block; blocks: numbers of their blocks.
     """
 
     outputs: Outputs
     sizes: list[int]
     second: list[bool]
+    blocks: list[int]
 
 
 class Runner:
@@ -89,13 +90,18 @@ class Runner:
         if self._once is not None:
             return self._singly(self._once, sizes, coins, streams)
         heads, first = coins.binomial(sizes, 0.5), coins.random(len(sizes)) < 0.5
-        drawn: tuple[list[tuple[Outputs, bool]], ...] = ([], [])
-        for size, head, turned in zip(sizes, heads.tolist(), first, strict=True):
+        drawn: tuple[list[tuple[Outputs, bool, int]], ...] = ([], [])
+        for number, (size, head, turned) in enumerate(zip(sizes, heads.tolist(), first, strict=True)):
             for place, side in enumerate((1, 0) if turned else (0, 1)):
                 if trials := (head, size - head)[side]:
-                    drawn[side].append((self._call(side, trials, streams[side]), place == 1))
+                    drawn[side].append((self._call(side, trials, streams[side]), place == 1, number))
         one, two = (
-            DrawnOutputs(join([o for o, _ in calls]), [len(o) for o, _ in calls], [late for _, late in calls])
+            DrawnOutputs(
+                join([o for o, _, _ in calls]),
+                [len(o) for o, _, _ in calls],
+                [late for _, late, _ in calls],
+                [number for _, _, number in calls],
+            )
             if calls
             else None
             for calls in drawn
@@ -119,7 +125,12 @@ class Runner:
             for side in (0, 1):
                 counts[side].append(sides.count(side))
         one, two = (
-            DrawnOutputs(self._encoded(gathered(outputs), len(outputs), side), counts[side], [False] * len(sizes))
+            DrawnOutputs(
+                self._encoded(gathered(outputs), len(outputs), side),
+                counts[side],
+                [False] * len(sizes),
+                list(range(len(sizes))),
+            )
             if outputs
             else None
             for side, outputs in enumerate(results)
