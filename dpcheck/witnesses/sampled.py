@@ -104,7 +104,8 @@ def pair_counts(
     if foreign.fraction(delta) != 0:
         raise ValueError(f"pairs of outputs say nothing where delta is above 0, got {delta}")
     if 2 * (foreign.integer(right) + foreign.integer(wrong)) > foreign.integer(samples):
-        raise ValueError(f"{right} and {wrong} pairs are of more outputs than the {samples} trials have")
+        told = [foreign.shortened(number) for number in (right, wrong, samples)]
+        raise ValueError(f"{told[0]} and {told[1]} pairs are of more outputs than the {told[2]} trials have")
     return _recomputed(
         pair_epsilon,
         right,
