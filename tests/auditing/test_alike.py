@@ -133,7 +133,7 @@ def test_a_slight_leak_has_a_witness_too():
     witness = result.witness
     assert witness is not None
     assert witness.kind == "sampled.pair_counts"
-    assert 0.5 < float(witness.found)
+    assert float(witness.found) > 0.5
     assert "pairs of equal outputs in" in dp.verify(witness).testimony
     right, wrong, samples = (witness.parameters[name] for name in ("right", "wrong", "samples"))
     assert float(sampled.certified_epsilon(right, wrong, samples, Fraction(0), Fraction(1, 20))) < 0.5
