@@ -16,7 +16,6 @@ from dpcheck.auditing.curve import Curve
 from dpcheck.auditing.inputs import Pair
 from dpcheck.auditing.premise import CURE, ELSEWHERE, PREMISE
 from dpcheck.auditing.visible import Visible
-from dpcheck.displayed import Displayed
 from dpcheck.errors import InvalidInput
 from dpcheck.privacy import ApproxDP, Guarantee
 from dpcheck.verdicts import Outcome, Verdict, Witness
@@ -32,7 +31,7 @@ HALTED = "a halt on both inputs"
 
 
 @dataclass(frozen=True, kw_only=True)
-class AuditResult(Displayed):
+class AuditResult:
     """The answer of `dp.audit`. A sampled audit never says HOLDS.
 
     Attributes:
