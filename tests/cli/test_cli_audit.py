@@ -247,8 +247,10 @@ def test_ctrl_c_ends_an_anytime_audit_in_good_order(here: Path) -> None:
     time.sleep(2)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
-    assert process.returncode == 0, err
-    assert out.startswith(("CONSISTENT  slow is consistent with 1-DP", "UNDECIDED  slow against 1-DP"))
+    # So early the event that is best at the horizon has hardly been seen.
+    told = {0: "CONSISTENT  slow is consistent with 1-DP", 4: "UNDECIDED  slow against 1-DP, nothing decided"}
+    assert process.returncode in told, err
+    assert out.startswith(told[process.returncode])
     assert "stopped after" in err
 
 
