@@ -12,7 +12,6 @@ from curtailed import at_least, at_most
 import dpcheck as dp
 from dpcheck.auditing import scores
 from dpcheck.auditing.inputs import describe_pair
-from dpcheck.auditing.result import percent
 from dpcheck.errors import InvalidInput, MechanismError
 
 ZERO, ONE = np.array([0.0]), np.array([1.0])
@@ -358,12 +357,6 @@ def test_a_mechanism_that_wants_to_end_the_program():
     for end in (SystemExit(7), GeneratorExit()):
         with pytest.raises(MechanismError, match=f"raised {type(end).__name__} on"):
             dp.audit(lambda d, r, t, e=end: (_ for _ in ()).throw(e), ZERO, ONE, dp.PureDP(1.0), trials=1000)
-
-
-def test_confidence_in_few_digits_and_never_too_much():
-    shown = {0.05: "95 %", 0.05 / 3: "98.33 %", 0.001: "99.9 %", 0.05 / 64: "99.9218 %", 1e-5: "99.999 %"}
-    shown |= {1e-6: "99.9999 %", 0.5e-6 / 3: "1 − 1.67e-07", 1.6644e-7: "1 − 1.67e-07", 3e-17: "1 − 3e-17"}
-    assert {p: percent(p) for p in shown} == shown
 
 
 def test_confidence_is_never_rounded_to_certainty():
