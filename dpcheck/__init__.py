@@ -145,13 +145,3 @@ class _FrontDoor(_Imported):
 
 
 sys.modules[__name__].__class__ = _FrontDoor
-
-
-def _in_notebooks() -> None:
-    """Shows results, claims and plans as tables where IPython runs; nothing is imported for it before one is shown."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    if shell is not None and shell.display_formatter is not None:
-        importlib.import_module("dpcheck.notebooks").register(shell.display_formatter.formatters["text/html"])
-
-
-_in_notebooks()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import sympy as sp
 
 from dpcheck import foreign, printing
+from dpcheck.displayed import Displayed
 from dpcheck.errors import CollectionError, InvalidInput
 from dpcheck.labels import split_label
 from dpcheck.symbols import BY_NAME
@@ -51,7 +52,7 @@ class Paper:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Claim:
+class Claim(Displayed):
     """One statement of a paper, or one reading of it.
 
     Attributes:

@@ -473,11 +473,8 @@ class Finding:
     label: str
     says: str
 
-
-def finding(label: str, says: str) -> Finding:
-    """Puts a derived claim on the report's front page."""
-    split_label(label)
-    return Finding(label, says)
+    def __post_init__(self) -> None:
+        split_label(self.label)
 
 
 def underived(label: str, reason: str) -> Underived:

@@ -88,6 +88,7 @@ class ApproxDP(Guarantee):
         object.__setattr__(self, "delta", float(delta))
 
     def delta_at(self, epsilon: float) -> float:
+        _check_number("epsilon", epsilon)
         # Below the claimed epsilon the dominating pair is leaky randomised response (Kairouz, Oh, Viswanath 2015).
         return self.delta + (1 - self.delta) * pure_delta(self.epsilon, epsilon)
 
@@ -134,6 +135,7 @@ class RenyiDP(Guarantee):
         object.__setattr__(self, "epsilon", float(epsilon))
 
     def delta_at(self, epsilon: float) -> float:
+        _check_number("epsilon", epsilon)
         return _renyi_delta(self.alpha, self.epsilon - epsilon)
 
     def __str__(self) -> str:
@@ -150,6 +152,8 @@ class ZCDP(Guarantee):
         _positive("rho", self.rho)
 
     def delta_at(self, epsilon: float) -> float:
+        _check_number("epsilon", epsilon)
+
         # alpha = 1 + e^u, over which the exponent is unimodal.
         def exponent(u: float) -> float:
             alpha = 1 + math.exp(u)
@@ -172,6 +176,7 @@ class GaussianDP(Guarantee):
         _positive("mu", self.mu)
 
     def delta_at(self, epsilon: float) -> float:
+        _check_number("epsilon", epsilon)
         return gaussian_delta(self.mu, epsilon)
 
     def tradeoff(self, fpr: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -215,6 +220,8 @@ class TradeOff(Guarantee):
             raise InvalidInput(f"{self} must fall and be convex: no pair of output laws has another trade-off curve")
 
     def delta_at(self, epsilon: float) -> float:
+        _check_number("epsilon", epsilon)
+
         def missed(x: NDArray[np.float64]) -> NDArray[np.float64]:
             return np.asarray(self.tradeoff(x) + math.exp(epsilon) * x)
 

@@ -6,6 +6,7 @@ import fnmatch
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
+from dpcheck.displayed import Displayed
 from dpcheck.errors import InvalidInput
 from dpcheck.privacy import Guarantee
 from dpcheck.problems import Array, Rng
@@ -133,7 +134,7 @@ class Release:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Schedule(Generic[P]):
+class Schedule(Displayed, Generic[P]):
     """All that will be done at (problem, n); arithmetic only.
 
     Attributes:

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
 from dpcheck import foreign
+from dpcheck.displayed import Displayed
 from dpcheck.errors import DpcheckError, InvalidInput, Outdated, Unreadable, WitnessRejected
 
 Evidence = Literal["exact", "certificate", "certified", "symbolic", "counted", "sampled"]
@@ -141,7 +142,7 @@ class Point:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class Verdict(Displayed):
     """One check's answer.
 
     Attributes:

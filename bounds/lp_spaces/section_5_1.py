@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sympy as sp
 
-from dpcheck.derivations import Proof, derivation, finding, underived
+from dpcheck.derivations import Finding, Proof, derivation, underived
 from dpcheck.symbols import C, D, H, L, T, alpha, d, epsilon, kappa, m, n, p, sigma
 
 from ._paper import GROWS, LOG, NOISE, PRIVACY, SMOOTH, SUBOPTIMAL, A, claim, x
@@ -317,7 +317,7 @@ horizon = claim(
     order=kappa ** sp.Rational(3, 4) * sp.sqrt(NOISE),
     about=("lp_spaces/alg-3",),
 )
-horizon_found = finding(
+horizon_found = Finding(
     "lp_spaces/thm-7@horizon",
     "The unconstrained rate (√d/(nε))^{2/5} is a choice, not a limit: with T ∝ (nε/√d)^{1/2} steps the derivation "
     "at hand, not the authors', gives (√d/(nε))^{1/2}.",

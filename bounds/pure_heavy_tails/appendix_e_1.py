@@ -8,7 +8,7 @@ from __future__ import annotations
 import sympy as sp
 
 from dpcheck.asymptotics import Regime
-from dpcheck.derivations import Proof, derivation, finding
+from dpcheck.derivations import Finding, Proof, derivation
 from dpcheck.symbols import G_2, C, D, G_k, H, beta, d, epsilon, eta, gamma, k, lambda_, m, n
 
 from ._paper import claim, m_1
@@ -288,7 +288,7 @@ clip = claim(
     order=G_k / lambda_ * (d * sp.log(D * epsilon * n * (H + lambda_) / (G_k * d)) / (epsilon * n)) ** (1 - 1 / k),
     about=("pure_heavy_tails/alg-5",),
 )
-clip_found = finding(
+clip_found = Finding(
     "pure_heavy_tails/thm-e-1@clip",
     "The logarithm that separates the polynomial-time sampler of Appendix E from the optimal rate comes from a clip "
     "level that ignores it: C smaller by ℓ^{1/k} leaves ℓ^{1−1/k}, half a logarithm at k = 2.",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sympy as sp
 
-from dpcheck.derivations import Proof, derivation, finding
+from dpcheck.derivations import Finding, Proof, derivation
 from dpcheck.symbols import G_1, G_2, D, G_k, J, beta, d, epsilon, k, lambda_, m, n
 
 from ._paper import RATE, claim, m_1
@@ -149,7 +149,7 @@ moment = claim(
     assumptions=(sp.Gt(k, 2),),
     about=("pure_heavy_tails/proc-localized-double-op",),
 )
-moment_found = finding(
+moment_found = Finding(
     "pure_heavy_tails/thm-3-1@second-moment",
     "'Optimal' holds for the class that bounds the k-th moment alone: with G_2 < G_k the same algorithm run with k = 2 "
     "is better for nε/d < (G_k/G_2)^{2k/(k−2)}.",

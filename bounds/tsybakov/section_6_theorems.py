@@ -5,7 +5,7 @@ from __future__ import annotations
 import sympy as sp
 
 from dpcheck.asymptotics import Regime
-from dpcheck.derivations import Proof, derivation, finding
+from dpcheck.derivations import Finding, Proof, derivation
 from dpcheck.symbols import (
     C,
     D,
@@ -390,7 +390,7 @@ shuffled = claim(
     assumptions=(sp.Le(delta, 1 / n), sp.Le(epsilon, sp.sqrt(sp.log(n / delta) / n)), sp.Ge(k, 2)),
     about=("tsybakov/alg-6",),
 )
-shuffled_found = finding(
+shuffled_found = Finding(
     "tsybakov/thm-6@range",
     "Shuffling is proved private for ε ≤ √(ln(n/δ)/n) only, and there the private term exceeds the statistical one by "
     "n^{1/(2k)}: 'without a Lipschitz condition' never means at the non-private rate.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sympy as sp
 
 from dpcheck.asymptotics import Regime
-from dpcheck.derivations import Proof, derivation, finding
+from dpcheck.derivations import Finding, Proof, derivation
 from dpcheck.symbols import C, D, H, L, T, d, delta, epsilon, eta, index, last, m, n, q, tau
 
 from ._paper import (
@@ -210,7 +210,7 @@ linear_time = claim(
     explicit=sp.sqrt(n / m),
     about=("user_level/alg-1",),
 )
-linear_time_found = finding(
+linear_time_found = Finding(
     "user_level/thm-2-1@dominated",
     "The linear-time algorithm with 'state-of-the-art excess risk' is dominated by group privacy, which is as fast, "
     "whenever there are no more samples a user than users (m ≤ n; m ≤ εn by the rate that its proof gives).",

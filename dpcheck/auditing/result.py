@@ -16,6 +16,7 @@ from dpcheck.auditing.curve import Curve
 from dpcheck.auditing.inputs import Pair
 from dpcheck.auditing.premise import CURE, ELSEWHERE, PREMISE
 from dpcheck.auditing.visible import Visible
+from dpcheck.displayed import Displayed
 from dpcheck.errors import InvalidInput
 from dpcheck.privacy import ApproxDP, Guarantee
 from dpcheck.verdicts import Outcome, Verdict, Witness
@@ -31,7 +32,7 @@ HALTED = "a halt on both inputs"
 
 
 @dataclass(frozen=True, kw_only=True)
-class AuditResult:
+class AuditResult(Displayed):
     """The answer of `dp.audit`. A sampled audit never says HOLDS.
 
     Attributes:

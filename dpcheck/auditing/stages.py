@@ -2,13 +2,7 @@
 
 Counts leave gaps between the p-values that a stage may have, and every stage would lose half of one: where delta is 0
 the p-value of a stage is randomised within its gap by a coin from the seed of the audit. An anytime audit, of which the
-early stages count little, does so where delta is small, too.
-
-There the null is rejected when, for every number j of leaked trials, the p-value p_j given j leaks is at most a level
-alpha_j that was fixed beforehand (`dpcheck.statistics.weighted`). Given j leaks and where the outputs fell, the score S
-is at most some S_j in law, and coin P(S_j >= S) + (1 - coin) P(S_j > S) falls as S and then 1 - coin grow, so that it
-is a p-value as well (Tocher 1950). So it takes the place of p_j, with one coin for all j: whatever the number of leaks
-is, one level applies, and the chance of a rejection is at most the sum of P(j leaks) alpha_j as before.
+early stages count little, does so where delta is small, too (`dpcheck.statistics.weighted`).
 """
 
 from __future__ import annotations
@@ -18,14 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from dpcheck import seeds
 from dpcheck.auditing.rules import Rule
 from dpcheck.statistics.binomial import guess_p_value, invert_upwards
 from dpcheck.statistics.stages import combine_stages
-from dpcheck.statistics.weighted import LEAK, _at_the_top, _numbers_of_leaks, _tails, weighted_p_value
+from dpcheck.statistics.weighted import weighted_p_value
 
 Array = NDArray[np.float64]
 LUCK = 0.5
@@ -78,15 +71,19 @@ class Stage:
 
     def p_value(self, epsilon: float, delta: float, failure_probability: float) -> float:
         """Of (epsilon, delta)-DP, given everything before this stage."""
-        # A rule that only ever guesses one input meets half of the leak.
-        delta = delta if self.rule.directions == 2 else delta / 2
         if len(self.right) > 1 or (delta > 0 and self.rule.small_leak):
-            worth = self.rule.leak_worth / math.sqrt(self.samples)
-            return weighted_p_value(
-                self.right, self.wrong, self.samples, epsilon, delta, failure_probability, worth, self.coin
-            )
-        right, wrong = int(self.right[0]), int(self.wrong[0])
-        return guess_p_value(right, wrong, self.samples, epsilon, delta, failure_probability, self.coin)
+            return self._weighted(epsilon, delta, failure_probability)
+        right, wrong, leak = int(self.right[0]), int(self.wrong[0]), self._leak(delta)
+        return guess_p_value(right, wrong, self.samples, epsilon, leak, failure_probability, self.coin)
+
+    def _leak(self, delta: float) -> float:
+        """A rule that only ever guesses one input meets half of the leak."""
+        return delta if self.rule.directions == 2 else delta / 2
+
+    def _weighted(self, epsilon: float, delta: float, failure_probability: float, coin_of_leaks: float = 1.0) -> float:
+        worth, leak = self.rule.leak_worth / math.sqrt(self.samples), self._leak(delta)
+        counts = self.right, self.wrong, self.samples
+        return weighted_p_value(*counts, epsilon, leak, failure_probability, worth, self.coin, coin_of_leaks)
 
     def randomised_p_value(self, epsilon: float, delta: float, failure_probability: float) -> float:
         """The same, randomised where delta is small as well; of no guesses or right ones only, by at most `LUCK`.
@@ -101,20 +98,7 @@ class Stage:
             return lucky * self.p_value(epsilon, delta, failure_probability)
         if delta == 0 or not self.rule.small_leak:
             return self.p_value(epsilon, delta, failure_probability)
-        coin = self.coin if self.wrong.any() else lucky
-        delta = delta if self.rule.directions == 2 else delta / 2
-        made, theta = self.right + self.wrong, 1 / (1 + math.exp(-epsilon))
-        if theta == 1:
-            return 1.0
-        leaks, chances, spent = _numbers_of_leaks(self.samples, delta, LEAK * failure_probability)
-        leaked = np.array([_at_the_top(made, number) for number in leaks.tolist()])
-        weight = np.arange(1, len(made) + 1)
-        scores = int(weight @ self.right) - leaked @ weight
-        cases = np.stack([scores, scores + 1], axis=1).ravel().tolist()
-        at_least, beyond = np.array(_tails(cases, np.repeat(made - leaked, 2, axis=0), theta)).reshape(-1, 2).T
-        worth = self.rule.leak_worth / math.sqrt(self.samples) * leaks
-        z = float((worth - scipy.special.ndtri(coin * at_least + (1 - coin) * beyond)).min())
-        return min(1.0, float(chances @ scipy.special.ndtr(worth - z)) + spent)
+        return self._weighted(epsilon, delta, failure_probability, self.coin if self.wrong.any() else lucky)
 
 
 def epsilon_lower(stages: Sequence[Stage], delta: float, failure_probability: float) -> float:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _OUTSIDE = ("dpcheck.engine", "dpcheck.cli", "dpcheck.report", "dpcheck.pytest_plugin")
 """What runs checks and shows results; a check that calls `dp.claim` depends on the claim, not on these."""
-_MAKERS = frozenset({"claim", "as_read", "Claim", "derivation", "Derivation", "underived", "Underived", "finding"})
+_MAKERS = frozenset({"claim", "as_read", "Claim", "derivation", "Derivation", "underived", "Underived", "Finding"})
 _CHECKS = frozenset({"check", "Check", "scaling", "settings", "unchecked", "Unchecked", "unmeasured"})
 _HEADS = ("check", "scaling", "unchecked", "unmeasured")
 _BUGS = PACKAGE / "_content" / "mutants"

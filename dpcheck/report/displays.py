@@ -17,6 +17,15 @@ from dpcheck.verdicts import Verdict
 Cell = str | markupsafe.Markup
 
 
+def shown(thing: AuditResult | Verdict | Claim | Schedule[Any]) -> str:
+    """What a notebook shows of it."""
+    if isinstance(thing, AuditResult):
+        return audit(thing)
+    if isinstance(thing, Verdict):
+        return verdict(thing)
+    return claim(thing) if isinstance(thing, Claim) else plan(thing)
+
+
 def audit(result: AuditResult) -> str:
     """An audit: its sentence, the event and the counts, the premise; the trade-off curve stays with `result.plot()`."""
     rows: list[tuple[str, Cell]] = [*result.rows(), ("premise", result.premise), ("seed", str(result.seed))]

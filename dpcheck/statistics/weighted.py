@@ -49,6 +49,7 @@ def weighted_p_value(
     failure_probability: float = 0.05,
     leak_worth: float = 0.0,
     coin: float = 1.0,
+    coin_of_leaks: float = 1.0,
 ) -> float:
     """p-value of (epsilon, delta)-DP, both directions, from guesses of levels 1..K.
 
@@ -64,6 +65,9 @@ def weighted_p_value(
             apart from the trials, it makes the p-value exactly uniform where every guess is right with the largest
             chance that the null leaves (Tocher 1950); 1 is the plain p-value. Guesses that are all right count in full:
             a coin alone must not refute every epsilon.
+        coin_of_leaks: the same where delta > 0, one coin for every number of leaks, and whatever the guesses. Given j
+            leaks the score S is at most some S_j in law, and coin P(S_j >= S) + (1 - coin) P(S_j > S) falls as S and
+            1 - coin grow: a p-value as well, which takes the place of p_j.
     """
     hits, misses = np.asarray(right, dtype=np.int64), np.asarray(wrong, dtype=np.int64)
     if hits.ndim != 1 or hits.shape != misses.shape or (hits < 0).any() or (misses < 0).any():
@@ -81,10 +85,15 @@ def weighted_p_value(
         return _randomised(score, made, theta, coin)
     leaks, chances, spent = _numbers_of_leaks(samples, delta, LEAK * failure_probability)
     leaked = np.array([_at_the_top(made, number) for number in leaks.tolist()])
-    sure = leaked @ np.arange(1, len(hits) + 1)
-    tails = _tails((score - sure).tolist(), made - leaked, theta)
+    scores, rest = score - leaked @ np.arange(1, len(hits) + 1), made - leaked
+    if coin_of_leaks == 1:
+        given_leaks = np.array(_tails(scores.tolist(), rest, theta))
+    else:
+        cases = np.stack([scores, scores + 1], axis=1).ravel()
+        least, beyond = np.reshape(_tails(cases.tolist(), np.repeat(rest, 2, axis=0), theta), (-1, 2)).T
+        given_leaks = coin_of_leaks * least + (1 - coin_of_leaks) * beyond
     worth = leak_worth * leaks
-    z = float((worth - scipy.special.ndtri(tails)).min())
+    z = float((worth - scipy.special.ndtri(given_leaks)).min())
     return min(1.0, float(chances @ scipy.special.ndtr(worth - z)) + spent)
 
 

@@ -266,6 +266,7 @@ def total(data: Any) -> Any:
         (lambda: door.RenyiDP("x", 1.0), "the order alpha must be a number, got 'x'"),
         (lambda: door.PureDP(ZEROS[:2]), "epsilon must be a number, got array([0., 0.])"),
         (lambda: dp.PureDP(1.0).epsilon_at(door.Claim), "delta must be a number, got "),
+        (lambda: dp.PureDP(1.0).delta_at("x"), "epsilon must be a number, got 'x'"),
         (audited(failure_probability="x"), "failure_probability must be a number in (0, 1), such as 0.05, got 'x'"),
         (audited(failure_probability=ZEROS), "failure_probability must be a number in (0, 1), such as 0.05, got "),
         (audited(held_out="x"), "held_out is the share of trials that chooses the event, in [0.005, 0.8], got 'x'"),

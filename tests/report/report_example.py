@@ -19,7 +19,6 @@ from dpcheck.derivations import (
     Proof,
     Underived,
     derivation,
-    finding,
     underived,
 )
 from dpcheck.engine.cards import TranscriptCard
@@ -292,7 +291,7 @@ class FakeCatalogue:
         default_factory=lambda: {"example/lem-4": underived("example/lem-4", "it has no parameter to choose")}
     )
     findings: dict[str, Finding] = field(
-        default_factory=lambda: {"example/thm-10": finding("example/thm-10", "It is <twice> as private as needed.")}
+        default_factory=lambda: {"example/thm-10": Finding("example/thm-10", "It is <twice> as private as needed.")}
     )
     derivations: dict[str, Derivation] = field(default_factory=lambda: {doubled.label: doubled})
     sizes: dict[str, Size] = field(default_factory=lambda: {SIZE.key: SIZE})

@@ -6,8 +6,11 @@ import functools
 import math
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 import dpcheck as dp
@@ -39,6 +42,30 @@ def test_stopped_epsilon_is_where_the_wealth_is_twenty(right: int, wrong: int, s
 def test_fixed_certificate_of_a_pure_claim_is_clopper_pearson() -> None:
     found = float(sampled.certified_epsilon(80, 8, 400, Fraction(0), ALPHA))
     assert found == pytest.approx(float(epsilon_lower_conditional(80, 8, 0.05)), rel=1e-9)
+
+
+@pytest.mark.parametrize("samples", [10**3, 10**6, 10**9])
+def test_certificates_of_any_number_of_trials(samples: int) -> None:
+    """Forged counts of 10^9 trials, summed term by term, kept a verifier busy for longer than anyone waits."""
+    right, wrong = samples * 6 // 10, samples // 5
+    for certify in (sampled.certified_epsilon, sampled.fitted_epsilon):
+        found = float(certify(right, wrong, samples, Fraction(0), ALPHA))
+        assert found == pytest.approx(float(epsilon_lower_conditional(right, wrong, 0.05)), rel=1e-9)
+    told = {"epsilon": "1", "delta": "0", "failure_probability": "0.05", "label": "audit/this"}
+    with pytest.raises(ValueError, match="at most 100,000,000,000 trials"):
+        sampled.event_counts(right=samples, wrong=0, samples=10**12, **told)
+
+
+@given(st.integers(1, 400), st.integers(0, 400), st.sampled_from([1e-9, 1e-3, 0.05, 0.5]))
+def test_the_least_chance_is_a_root(right: int, wrong: int, level: float) -> None:
+    share = sampled._least_chance(right, right + wrong, mpmath.mpf(level))
+    assert stats.binom.sf(right - 1, right + wrong, float(share)) == pytest.approx(level, rel=1e-9)
+
+
+@given(st.integers(1, 3000), st.floats(1e-6, 0.9), st.sampled_from([1e-9, 1e-3, 0.01]))
+def test_the_most_leaks_are_a_quantile(samples: int, delta: float, chance: float) -> None:
+    leaks = sampled._most_leaks(samples, mpmath.mpf(delta), mpmath.mpf(chance))
+    assert leaks == most_leaks(samples, delta, chance)[0]
 
 
 def test_payments_are_fair_on_the_boundary_of_the_null() -> None:
