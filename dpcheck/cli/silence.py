@@ -9,14 +9,16 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, TextIO
 
 QUIET = 2.0
 """Seconds without a word after which a terminal shows the line, which the next word wipes out."""
+FIRST = 1.5
+"""Seconds without a word after which a line is written where there is no terminal: with the start, two seconds."""
 EVERY = 30.0
-"""Seconds without a word after which a line is written where there is no terminal."""
-LOOK = 0.5
+"""There every line waits twice as long as the one before, up to so many seconds: a log is not filled."""
+LOOK = 0.25
 """Seconds between two looks."""
 WIPE = "\r\x1b[2K"
 
@@ -26,13 +28,16 @@ class Silence:
 
     Attributes:
         now: what the command does, in words; set by `doing`.
+        far: how far it is with that, in words, asked for when it is told; set by `at`.
     """
 
     def __init__(self, stream: TextIO) -> None:
         self.now = ""
+        self.far: Callable[[], str] | None = None
         self._stream = stream
         self._terminal = stream.isatty() and os.environ.get("TERM") != "dumb"
         self._begun = self._last = time.monotonic()
+        self._patience = FIRST
         self._whole = True
         self._shown = False
         self._ended = threading.Event()
@@ -68,12 +73,14 @@ class Silence:
                 if self._terminal and silent > QUIET and self._whole:
                     self._put(f"{WIPE}{self._said()}")
                     self._shown = True
-                elif not self._terminal and silent > EVERY:
+                elif not self._terminal and silent > self._patience:
                     self._put(f"{self._said()}\n")
                     self._last = time.monotonic()
+                    self._patience = min(2 * self._patience, EVERY)
 
     def _said(self) -> str:
-        return f"dpcheck {self.now}: at work for {time.monotonic() - self._begun:.0f} s; Ctrl-C stops it"
+        now = self.now if self.far is None else f"{self.now}, {self.far()}"
+        return f"dpcheck {now}: at work for {time.monotonic() - self._begun:.0f} s; Ctrl-C stops it"
 
     def _wipe(self) -> None:
         if self._shown:
@@ -123,7 +130,13 @@ _watching: list[Silence] = []
 def doing(text: str) -> None:
     """What the line says from here on."""
     for silence in _watching:
-        silence.now = text
+        silence.now, silence.far = text, None
+
+
+def at(far: Callable[[], str]) -> None:
+    """How far it is, which the line says too; called in another thread, and only when the line is told."""
+    for silence in _watching:
+        silence.far = far
 
 
 @contextlib.contextmanager

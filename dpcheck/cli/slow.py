@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+from dpcheck.cli.silence import at
 
 if TYPE_CHECKING:
     from dpcheck.privacy import Guarantee
@@ -44,6 +47,7 @@ class Runs:
 
     def __call__(self, runs: int, seconds: float) -> None:
         self._last = (runs, seconds)
+        at(lambda: f"{runs:,} runs of {self._name}")
         if self._before is None:  # of the pilot
             return
         done, took = runs - self._before[0], max(seconds - self._before[1], 1e-9)
@@ -76,6 +80,36 @@ class Runs:
             self._task = self._bar.add_task("", total=self._total or None)
             yield
         self._bar = None
+
+
+def counted(mechanism: Any, total: int) -> Any:
+    """The mechanism, whose runs are counted, for whoever waits for `total` of them to read."""
+    from dpcheck.auditing.mechanisms import mechanism_name
+
+    if not callable(mechanism):  # to be refused by whoever runs it
+        return mechanism
+    done = 0
+
+    def run(data: Any, rng: Any, trials: int) -> Any:
+        nonlocal done
+        outputs = mechanism(data, rng, trials)
+        done += trials
+        return outputs
+
+    def run_once(data: Any, rng: Any) -> Any:
+        nonlocal done
+        output = mechanism.runs_once(data, rng)
+        done += 1
+        return output
+
+    run.__name__ = mechanism_name(mechanism)
+    for name in ("__wrapped__", "runs_once"):
+        if hasattr(mechanism, name):
+            setattr(run, name, run_once if name == "runs_once" else mechanism.__wrapped__)
+    with contextlib.suppress(TypeError, ValueError):
+        run.__signature__ = inspect.signature(mechanism)  # type: ignore[attr-defined]
+    at(lambda: f"{done:,} of {total:,} runs of {run.__name__}")
+    return run
 
 
 @contextlib.contextmanager
@@ -111,7 +145,8 @@ def running(
 
     runs = 2 * trials
     if workers is None and (runs < MANY or (bounded and trials > MOST_TRIALS)):
-        yield mechanism
+        # What an anytime audit is resumed by is the mechanism itself; its looks say how far it is.
+        yield counted(mechanism, runs) if bounded else mechanism
         return
     least = detectable_at_best(claim, trials, failure_probability) if audited else 0.0
     then = f"; at the end a true ε of {least:.3f} at best would be refuted" if least else ""

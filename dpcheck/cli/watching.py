@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpcheck.cli.common import complain
+from dpcheck.cli.silence import at
 from dpcheck.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class Watch:
 
     def __call__(self, look: Look) -> bool:
         now, self._last = time.monotonic(), look
+        at(lambda: f"{look.samples:,} runs of {self._name}")
         if now - self._spoken > 5:
             self._spoken = now
             click.echo(f"{look.samples:,} runs  certified ε ≥ {look.epsilon_lower:.3f}", err=True)

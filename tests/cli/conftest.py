@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 from pairs import save_pair
 
-from dpcheck.cli import main
+from dpcheck.cli import main, silence
 
 Make = Callable[..., Path]
 
@@ -22,6 +22,7 @@ def cli(project: Make, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]
     A run that does not name its --workers takes place in this process.
     """
     monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr(silence, "FIRST", 60.0)  # what a slow machine would make it say is no word of the command
 
     def call(*arguments: str, code: int = 0) -> Result:
         if arguments[0] == "run" and "--workers" not in arguments:

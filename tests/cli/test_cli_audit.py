@@ -376,7 +376,8 @@ def test_from_the_shell(here: Path) -> None:
     command = [sys.executable, "-m", "dpcheck", "audit", "mech.py:leaky", *PAIR, "--trials", "2000"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-    assert (done.returncode, done.stderr) == (1, "")
+    assert done.returncode == 1
+    assert [line for line in done.stderr.splitlines() if ": at work for " not in line] == []
     (witness,) = (here / ".dpcheck").glob("witness-*.json")
     verify = [sys.executable, "-m", "dpcheck", "verify", str(witness)]
     assert subprocess.run(verify, capture_output=True, check=False).returncode == 0

@@ -12,9 +12,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
+import numpy as np
 import pytest
 
-from dpcheck.cli import silence
+import dpcheck as dp
+from dpcheck.auditing.mechanisms import mechanism_name
+from dpcheck.cli import silence, slow
+from dpcheck.cli.progress import ProgressLines
 
 SLOW = """
 import time
@@ -131,17 +135,68 @@ def test_half_a_line_is_left_alone(said):
     assert said.getvalue() == "sure? "
 
 
-def test_where_there_is_no_terminal_a_line_now_and_then(said, monkeypatch):
+def test_a_log_has_a_line_within_two_seconds_and_what_is_printed_stays_as_it_is():
+    with subprocess.Popen(
+        [sys.executable, "-c", SLOW, "slow"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        out, log = process.communicate(timeout=60)
+    assert out == "done\n"
+    assert log.splitlines()[0] == "dpcheck slow: at work for 2 s; Ctrl-C stops it"
+    assert len(log.splitlines()) == 2
+    assert silence.WIPE not in log
+
+
+def test_where_there_is_no_terminal_every_line_waits_longer_than_the_one_before(said, monkeypatch):
     monkeypatch.setattr(said, "terminal", False)
     with watched(said):
         time.sleep(0.5)
     assert said.getvalue() == ""
-    monkeypatch.setattr(silence, "EVERY", 0.1)
+    monkeypatch.setattr(silence, "FIRST", 0.05)
+    monkeypatch.setattr(silence, "EVERY", 0.4)
     with watched(said):
+        watching = silence._watching[-1]
         silence.doing("verify")
         until(lambda: said.getvalue().count("\n") > 1)
+        print("a word")
+        until(lambda: said.getvalue().count("\n") > 5)
+        assert watching._patience == 0.4, "a word does not shorten it: the log would have a line for every word"
     assert silence.WIPE not in said.getvalue()
     assert said.getvalue().startswith("dpcheck verify: at work for 0 s; Ctrl-C stops it\n")
+
+
+def test_the_line_says_how_far_it_is_when_it_is_told(said):
+    with watched(said):
+        cells = ProgressLines("lp", 1)
+        silence.doing("run")
+        cells.started(1200, 0)
+        until(lambda: "dpcheck run, 0 of 1,200 cells done: at work" in said.getvalue())
+        cells.computed("lp/thm-1")
+        cells.waiting([("lp/thm-2", 1.0), ("lp/thm-3", 4.0)])
+        until(lambda: "dpcheck run, 1 of 1,200 cells done, at lp/thm-3 for 4 s: at work" in said.getvalue())
+        silence.doing("report")
+        until(lambda: "dpcheck report: at work" in said.getvalue())
+
+
+@pytest.mark.parametrize("per_call", [False, True])
+def test_runs_of_a_mechanism_are_counted_and_nothing_else_changes(said, per_call):
+    def noisy(data, rng, trials=None):
+        return data.sum() + rng.laplace(size=trials)
+
+    def shifted(data, rng):
+        return noisy(data, rng)
+
+    mechanism = dp.vectorize(shifted) if per_call else noisy
+    pair = np.zeros(2), np.array([0.0, 1.0])
+    with watched(said):
+        counting = slow.counted(mechanism, 800)
+        assert mechanism_name(counting) == mechanism_name(mechanism)
+        with_count, without = (
+            dp.audit(each, *pair, dp.PureDP(epsilon=1.0), trials=400).to_dict() for each in (counting, mechanism)
+        )
+        assert silence._watching[-1].far() == f"800 of 800 runs of {mechanism_name(mechanism)}"
+    for timed in (with_count, without):
+        del timed["mechanism_seconds"], timed["seconds"]
+    assert with_count == without
 
 
 def test_a_forked_child_speaks_though_the_lock_was_held(said):
