@@ -42,6 +42,8 @@ SCHEMA = 2
 Readings = Sequence[tuple[str, "Guarantee"]]
 ROWS = 24
 """Most lines of a table."""
+PATIENCE = 10.0
+"""CPU seconds for a schedule, and as many for the bounds beside it."""
 
 
 SETTING = (
@@ -176,6 +178,7 @@ def plan_command(
     """
     from dpcheck.engine import planning
     from dpcheck.engine.algorithms import algorithm as known
+    from dpcheck.engine.patience import within
 
     catalogue = opened(root, also) if root or also else None  # without which one's own algorithms are not known
     try:
@@ -189,9 +192,11 @@ def plan_command(
         fields[name] = value
     catalogue = catalogue or opened(root)
     try:
-        with _of_its_own(algorithm):
+        with _of_its_own(algorithm), within(PATIENCE, algorithm, setting.n):
             names = planning.speaking_of(algorithm, setting, fields)
-        planned = planning.plan(algorithm, setting, fields, claims_of(catalogue, names))
+        claims = claims_of(catalogue, names)
+        with within(PATIENCE, algorithm, setting.n):
+            planned = planning.plan(algorithm, setting, fields, claims)
     except Infeasible as error:
         _infeasible(error, algorithm, setting, catalogue, as_json)
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcheck.engine import planning
 from dpcheck.engine.algorithms import algorithms
+from dpcheck.engine.patience import within
 from dpcheck.engine.setting import Setting
 from dpcheck.errors import DpcheckError, Infeasible, InvalidInput
 
@@ -21,6 +23,8 @@ REPAIRED = ("corrected", "private")
 NO_BOUND = "no bound on the excess risk with constants"
 GRADIENTS = 1e9
 """Oracle calls, of all trials together, above which a measurement is refused."""
+PATIENCE = 3.0
+"""CPU seconds for the schedule of one algorithm, and for the size at which its bound says something."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +133,8 @@ def _row(
     if setting.privacy not in budgets:
         return ComparisonRow(label=label, status="other", why=f"needs {budgets}, got {setting.privacy}")
     try:
-        plan = planning.plan(label, setting, {}, claims)
+        with within(PATIENCE, label.partition("@")[0], setting.n):
+            plan = planning.plan(label, setting, {}, claims)
     except Infeasible as error:
         return ComparisonRow(label=label, status="infeasible", why=f"needs {error.needs}", smallest_n=error.smallest_n)
     except (DpcheckError, ValueError, ArithmeticError) as error:
@@ -152,7 +157,8 @@ def _row(
         why="; ".join(filter(None, (note, "" if best is not None else NO_BOUND))),
     )
     if row.vacuous and plan.gradients:
-        row = replace(row, useful_n=_useful(label, setting, claims))
+        with contextlib.suppress(InvalidInput), within(PATIENCE, label, setting.n):
+            row = replace(row, useful_n=_useful(label, setting, claims))
     return row if workload is None or not plan.gradients else _measure(row, setting, workload, trials, seed)
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
+import signal
+import time
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -13,8 +16,9 @@ import pytest
 from checkout import collected
 
 from dpcheck.asymptotics.linear import Affine
-from dpcheck.cli import comparing
+from dpcheck.cli import comparing, planning
 from dpcheck.engine import comparison
+from dpcheck.engine.patience import within
 from dpcheck.engine.setting import Setting
 from dpcheck.errors import InvalidInput
 
@@ -297,3 +301,38 @@ def test_constants_of_a_workload_replace_those_given() -> None:
     assert on.problem.constants is work.constants
     with pytest.raises(InvalidInput, match="no workload"):
         comparison.workload("gone", setting)
+
+
+@pytest.mark.parametrize("n", ["1e18", "1e100"])
+def test_what_has_too_many_steps_to_list_is_told_and_the_others_are_answered(
+    cli: Cli, root: Path, monkeypatch: pytest.MonkeyPatch, n: str
+) -> None:
+    """Algorithm 3 has a release for each of a billion leaves, and more."""
+    monkeypatch.setattr(comparison, "PATIENCE", 0.2)
+    asked = ("--n", n, "--epsilon", "1", "--only", "l1_geometry/alg-3", "--only", "l1_geometry/alg-1")
+    begun = time.process_time()
+    said = cli("compare-bounds", *asked).stdout
+    assert time.process_time() - begun < 20.0
+    steps = f"has more steps at n = {float(n):.4g} than can be listed in 0.2 s of computing; take a smaller n"
+    assert f"  l1_geometry/alg-3: {steps}" in said
+    assert "alg-1" in said.replace(steps, "")
+
+
+def test_a_plan_of_too_many_steps_is_refused_in_a_sentence(
+    cli: Cli, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planning, "PATIENCE", 0.2)
+    told = cli("plan", "l1_geometry/alg-3", "--n", "1e18", "--epsilon", "1", code=2).stderr
+    assert told.splitlines()[-1].startswith("dpcheck: l1_geometry/alg-3 has more steps at n = 1e+18 than can be listed")
+
+
+def test_the_end_to_patience_leaves_no_timer_behind() -> None:
+    before = signal.getsignal(signal.SIGVTALRM)
+    with pytest.raises(InvalidInput, match="endless has more steps at n = 7 than"), within(0.05, "endless", 7):
+        while True:
+            with contextlib.suppress(Exception):  # code that passes over what it is told
+                sum(range(1000))
+    with within(0.05, "short", 7):
+        pass
+    assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
+    assert signal.getsignal(signal.SIGVTALRM) == before
