@@ -22,7 +22,8 @@ import click
 from dpcheck.carried import PACKAGE
 from dpcheck.cli.signals import stoppable
 from dpcheck.cli.silence import doing, never_silent, shows_unicode
-from dpcheck.errors import DpcheckError, InvalidInput, UnknownLabel, Unreadable, WitnessRejected
+from dpcheck.engine.excerpts import excerpt
+from dpcheck.errors import DpcheckError, InvalidInput, MechanismError, UnknownLabel, Unreadable, WitnessRejected
 from dpcheck.foreign import plain, shortened
 
 if TYPE_CHECKING:
@@ -74,8 +75,7 @@ class Dpcheck(click.Group):
         if not standalone_mode:
             return super().main(*args, standalone_mode=False, **extra)  # type: ignore[call-overload]
         # A shell that asks what completes a word hands its terminal over, with the line that is being typed on it.
-        asked = "_DPCHECK_COMPLETE" in os.environ
-        with stoppable() as came, contextlib.nullcontext() if asked else never_silent():
+        with stoppable() as came, contextlib.nullcontext() if "_DPCHECK_COMPLETE" in os.environ else never_silent():
             code = self._code(*args, **extra)
         if came and code == Exit.INTERRUPTED:
             code = 128 + came[0]
@@ -100,7 +100,7 @@ class Dpcheck(click.Group):
             complain(f"unreadable: {error}")
             code = Exit.USAGE
         except DpcheckError as error:
-            complain(str(error))
+            complain(excerpt(str(error)) if isinstance(error, MechanismError) else str(error))
             code = Exit.USAGE
         except OSError as error:
             if error.errno == errno.EPIPE:  # `dpcheck list | head`

@@ -27,6 +27,7 @@ from dpcheck.cli.common import (
     root_option,
     table,
 )
+from dpcheck.engine.excerpts import excerpt
 from dpcheck.errors import DpcheckError, Infeasible, InvalidInput, UnknownLabel
 
 if TYPE_CHECKING:
@@ -233,7 +234,7 @@ def _of_its_own(algorithm: str) -> Iterator[None]:
 
         if place := raised_at(error):
             raise InvalidInput(
-                f"the schedule of {algorithm} raised {type(error).__name__}: {error} ({place}); "
+                f"the schedule of {algorithm} raised {type(error).__name__}: {excerpt(str(error))} ({place}); "
                 "where it cannot be run, let it raise InvalidInput"
             ) from error
         raise

@@ -19,6 +19,7 @@ from dpcheck.checks import Size
 from dpcheck.engine import catalogue as catalogues
 from dpcheck.engine import judge
 from dpcheck.engine.catalogue import Catalogue
+from dpcheck.engine.excerpts import excerpt
 from dpcheck.engine.fetching import lazily
 from dpcheck.engine.layout import Layout
 from dpcheck.engine.measurements import decode, encode
@@ -103,7 +104,7 @@ def _loaded(layout: Layout, paths: tuple[Path, ...]) -> tuple[Catalogue, dict[st
 def said(error: BaseException) -> str:
     """An exception in one line, with the place where it was raised, unless that line names one already."""
     try:
-        text = foreign.plain(" ".join(str(error).split()))
+        text = foreign.plain(excerpt(" ".join(str(error).split())))
     except BaseException:
         text = "an exception that cannot be shown"
     if isinstance(error, MemoryError) and not text:

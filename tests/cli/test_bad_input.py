@@ -342,3 +342,14 @@ def test_findings_are_told_where_no_witness_can_be_kept(here: Path, cli: Cli) ->
     found = cli("attack", *AUDIT[1:], *PAIR, "--only", "granularity", "--fail-on", "theoretical", code=1)
     assert "theoretical" in found.stdout
     assert "no witness is kept: cannot write .dpcheck/witness-" in found.stderr
+
+
+def test_a_long_text_of_a_mechanism_is_told_by_its_head_and_tail(cli: Any, beside_pair: Path) -> None:
+    (beside_pair / "long.py").write_text(
+        "def f(data, rng, trials):\n    raise ValueError('begun ' + 5000 * 'x' + ' end')\n"
+    )
+    told = cli("audit", "long.py:f", *PAIR, "--epsilon", "1", code=2).stderr
+    assert ": begun xxx" in told
+    assert "characters left out…]" in told
+    assert "end (long.py:2); nothing was concluded" in told
+    assert len(told) < 1600

@@ -328,10 +328,15 @@ def test_a_plan_of_too_many_steps_is_refused_in_a_sentence(
 
 def test_the_end_to_patience_leaves_no_timer_behind() -> None:
     before = signal.getsignal(signal.SIGVTALRM)
-    with pytest.raises(InvalidInput, match="endless has more steps at n = 7 than"), within(0.05, "endless", 7):
-        while True:
-            with contextlib.suppress(Exception):  # code that passes over what it is told
-                sum(range(1000))
+
+    def endless() -> None:
+        with within(0.05, "endless", 7):
+            while True:
+                with contextlib.suppress(Exception):  # code that passes over what it is told
+                    sum(range(1000))
+
+    with pytest.raises(InvalidInput, match="endless has more steps at n = 7 than"):
+        endless()
     with within(0.05, "short", 7):
         pass
     assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
