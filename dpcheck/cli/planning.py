@@ -201,6 +201,10 @@ def plan_command(
     except Infeasible as error:
         _infeasible(error, algorithm, setting, catalogue, as_json)
         return
+    for name, value in setting.extra.items():
+        if name not in planned.constants:
+            told = f"it reads {', '.join(planned.constants)}" if planned.constants else "it reads no such constant"
+            raise InvalidInput(f"nothing in the plan of {algorithm} reads --constant {name}={value:g}; {told}")
     readings = [] if planned.privacy.keeps else planning.private_readings(algorithm, setting, fields)
     if as_json:
         echo_json(_as_dict(planned, setting, readings))

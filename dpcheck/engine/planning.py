@@ -6,14 +6,14 @@ import ast
 import dataclasses
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpcheck.engine import guarantees
 from dpcheck.engine.algorithms import algorithm, algorithms, fields_of
 from dpcheck.engine.guarantees import Privacy
-from dpcheck.engine.setting import Setting, known
+from dpcheck.engine.setting import Asked, Setting, known
 from dpcheck.errors import DpcheckError, Infeasible, InvalidInput
 from dpcheck.interfaces import Algorithm, Release, Sampling, Schedule
 from dpcheck.labels import LABEL
@@ -78,7 +78,11 @@ MOST_TERMS = 10**6
 
 @dataclass(frozen=True, kw_only=True)
 class AlgorithmPlan:
-    """What `dpcheck plan` shows."""
+    """What `dpcheck plan` shows.
+
+    Attributes:
+        constants: names of those beyond the problem's sizes that the schedule or a bound reads.
+    """
 
     label: str
     reading: str
@@ -89,6 +93,7 @@ class AlgorithmPlan:
     floats_per_trial: int
     privacy: Privacy
     bounds: tuple[BoundRow, ...]
+    constants: tuple[str, ...] = ()
 
 
 def build(label: str, settings: Mapping[str, Any], k: float | None = None) -> Algorithm[Any]:
@@ -153,19 +158,32 @@ def plan(label: str, setting: Setting, settings: Mapping[str, Any], claims: Sequ
         Infeasible: the algorithm cannot be run at this size.
         UnknownLabel, InvalidInput: no such algorithm, reading or field.
     """
-    chosen = build(label, settings, setting.k)
+    reading = label.partition("@")[2]
+    chosen, asked = build(label, settings, setting.k), Asked(setting.extra)
+    setting = dataclasses.replace(setting, extra=asked)
     schedule = chosen.schedule(setting.problem, setting.n)
+    about = [claim for claim in claims if _bounds_something(claim) and _speaks_of(claim, chosen, reading)]
+    bounds = _bounds(chosen, setting, about, reading)
     return AlgorithmPlan(
         label=chosen.label,
-        reading=label.partition("@")[2] or "as-printed",
+        reading=reading or "as-printed",
         settings=settings,
         phases=tuple(_phase(phase) for phase in schedule.phases),
         releases=tuple(_grouped(schedule, setting.D)),
         gradients=schedule.gradients,
         floats_per_trial=schedule.floats_per_trial,
         privacy=guarantees.judge(schedule, claims),
-        bounds=tuple(_bounds(chosen, setting, claims, label.partition("@")[2])),
+        bounds=tuple(bounds),
+        constants=tuple(sorted(asked.names | _asked_by(about, chosen, setting))),
     )
+
+
+def _asked_by(about: Sequence[Claim], chosen: Algorithm[Any], setting: Setting) -> Set[str]:
+    """Names of the constants that an algorithm wants for its bounds, and of those in them that nothing else gives."""
+    bounds = (claim.explicit for claim in about)
+    symbols = {symbol.name for bound in bounds if bound is not None for symbol in bound.free_symbols}
+    given = known(chosen, setting.problem, setting.n, setting.k).keys() - setting.extra.keys()
+    return chosen.wants.keys() | (symbols - given)
 
 
 def speaking_of(label: str, setting: Setting, settings: Mapping[str, Any]) -> list[str]:

@@ -18,6 +18,26 @@ if TYPE_CHECKING:
     from dpcheck.interfaces import Workload
 
 
+class Asked(dict[str, float]):
+    """Named constants that know which names somebody looked for; merged into others they are looked for by nobody."""
+
+    def __init__(self, named: Mapping[str, float]) -> None:
+        super().__init__(named)
+        self.names: set[str] = set()
+
+    def __getitem__(self, name: str) -> float:
+        self.names.add(name)
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.names.add(name)
+        return super().get(name, default)
+
+    def __contains__(self, name: object) -> bool:
+        self.names.add(str(name))
+        return super().__contains__(name)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Setting:
     """What a practitioner knows: sizes, budget, and constants of his problem; one constant serves every norm.
@@ -139,7 +159,7 @@ class Setting:
             growth=self.growth,
             hessian_rank=self.hessian_rank,
             family=self.family,
-            extra=dict(self.extra),
+            extra=self.extra,
         )
         return Problem(
             constants=constants, privacy=self.privacy, failure_probability=self.beta, samples_per_user=self.m

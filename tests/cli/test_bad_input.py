@@ -179,6 +179,10 @@ CONTENT = [
     (("plan", "lp_spaces/alg-11"), "no algorithm has the label 'lp_spaces/alg-11'; did you mean lp_spaces/alg-1, "),
     (("plan", "lp_spaces/alg-1"), "Missing option '--n'"),
     ((*PLAN, "--constant", "x=nan"), "Invalid value for --constant: x must be a finite number, got nan"),
+    (
+        ("plan", "l1_geometry/alg-1", "--n", "4000", "--d", "9", *PLAN[4:], "--delta", "1e-6", "--constant", "wdith=1"),
+        "nothing in the plan of l1_geometry/alg-1 reads --constant wdith=1; it reads ",
+    ),
     ((*PLAN, "--constant", "=1"), "Invalid value for --constant: got '=1'; write NAME=VALUE"),
     ((*PLAN, "--moment", "2=1", "--moment", "2=3"), "Invalid value for --moment: 2 is given twice, as 1 and 3"),
     (
