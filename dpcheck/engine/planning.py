@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dpcheck.engine import guarantees
 from dpcheck.engine.algorithms import algorithm, algorithms, fields_of
 from dpcheck.engine.guarantees import Privacy
-from dpcheck.engine.setting import Asked, Setting, known
+from dpcheck.engine.setting import Setting, Sought, known
 from dpcheck.errors import DpcheckError, Infeasible, InvalidInput
 from dpcheck.interfaces import Algorithm, Release, Sampling, Schedule
 from dpcheck.labels import LABEL
@@ -159,7 +159,7 @@ def plan(label: str, setting: Setting, settings: Mapping[str, Any], claims: Sequ
         UnknownLabel, InvalidInput: no such algorithm, reading or field.
     """
     reading = label.partition("@")[2]
-    chosen, asked = build(label, settings, setting.k), Asked(setting.extra)
+    chosen, asked = build(label, settings, setting.k), Sought(setting.extra)
     setting = dataclasses.replace(setting, extra=asked)
     schedule = chosen.schedule(setting.problem, setting.n)
     about = [claim for claim in claims if _bounds_something(claim) and _speaks_of(claim, chosen, reading)]

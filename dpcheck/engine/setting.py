@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dpcheck.interfaces import Workload
 
 
-class Asked(dict[str, float]):
+class Sought(dict[str, float]):
     """Named constants that know which names somebody looked for; merged into others they are looked for by nobody."""
 
     def __init__(self, named: Mapping[str, float]) -> None:
