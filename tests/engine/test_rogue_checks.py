@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dpcheck.engine import catalogue
+from dpcheck.engine import catalogue, cells
 from dpcheck.engine.run import CheckRunner, RunResult
 from dpcheck.engine.store import Store, read_failures, read_records
 
@@ -157,6 +157,14 @@ def test_an_error_names_one_place_and_that_is_the_checks_own(project: Make) -> N
     said = {failure.key.check.partition("::")[2]: failure.message for failure in failures}
     places = {name: re.findall(r"\(([a-z]+\.py:\d+)\)", text) for name, text in said.items()}
     assert places == {"of_a_mechanism": ["toy.py:7"], "of_a_value": ["toy.py:15"], "of_its_own": ["toy.py:19"]}
+
+
+def test_a_long_exception_is_told_by_its_head_and_tail() -> None:
+    told = cells.said(ValueError(f"begun {5000 * 'x'} end"))
+    assert "begun xxx" in told
+    assert "xxx end" in told
+    assert "[…3,610 characters left out…]" in told
+    assert "left out" not in cells.said(ValueError(1400 * "x"))
 
 
 def test_what_a_check_prints_is_not_in_the_json(project: Make) -> None:
