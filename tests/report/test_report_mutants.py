@@ -146,3 +146,4 @@ def test_rates() -> None:
     assert share({"argued": 2}) == 1.0
     assert unlikely(counts, 0.7) == ""
     assert "8 of 12" in unlikely(counts, 0.99)
+    assert unlikely({"measured": 2500, "survived": 40}, 0.98) == "", "of a whole table, beyond what a float can count"

@@ -312,10 +312,12 @@ RARE = 1e-3
 
 def unlikely(counts: Mapping[str, int], rate: float) -> str:
     """Says so where so few would be noticed with a probability below `RARE` if each were at this rate; else ""."""
+    from scipy.stats import binom
+
     judged = sum(count for fate, count in counts.items() if fate not in CORRECT)
     seen = sum(counts.get(fate, 0) for fate in NOTICED)
-    tail = math.fsum(math.comb(judged, k) * rate**k * (1 - rate) ** (judged - k) for k in range(seen + 1))
-    return f"{seen} of {judged} are noticed, at a rate of {rate:.2f}" if judged and tail < RARE else ""
+    rare = judged > 0 and binom.cdf(seen, judged, rate) < RARE
+    return f"{seen} of {judged} are noticed, at a rate of {rate:.2f}" if rare else ""
 
 
 Rates = Mapping[str, Mapping[str, Mapping[str, Any]]]
