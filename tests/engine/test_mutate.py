@@ -21,6 +21,7 @@ from dpcheck.engine import memo
 from dpcheck.engine.mutate import choice, claims, code, listed, mutation, nulls
 from dpcheck.engine.mutate.forks import forked
 from dpcheck.engine.mutate.mutation import Trial
+from dpcheck.engine.mutate.slices import plain
 from dpcheck.engine.mutate.table import SampleOfMutants, Table, rows
 from dpcheck.errors import InvalidInput, StoreError
 from dpcheck.interfaces import Read, Release, Sample, Schedule
@@ -378,3 +379,17 @@ def test_wrong_forms_that_were_kept_are_those_that_are_found(monkeypatch: pytest
         assert (change.operator, change.said, claim.explicit) == (operator, said, wrong)
     kept[-2].apply()
     assert claim.assumptions == (d <= n,)
+
+
+def test_a_digest_is_that_of_another_python() -> None:
+    """Which may know of more fields that are empty: functions have had parameters of types since 3.12."""
+    (node,) = ast.parse("def f(x=None): return [x, 1.5, {'a': ()}]").body
+    before = plain(node)
+    node._fields, node.type_params = (*node._fields, "type_params"), []  # type: ignore[attr-defined, misc]
+    assert plain(node) == before
+    assert plain(ast.parse("def f(x=0): return [x, 1.5, {'a': ()}]").body[0]) != before
+
+
+def test_formulas_that_are_no_numbers_are_left_out() -> None:
+    found = list(claims.changes(sp.Max(1 - 1 / sp.sqrt(n), L / n), constants=True))
+    assert all(formula.subs({L: 2.0, n: 9.0}).is_real for _, _, formula in found)
