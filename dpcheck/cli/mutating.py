@@ -177,7 +177,8 @@ def mutate_command(
         if until is not None and not save:  # one check says nothing of what others are blind to
             results = _likely(trials, table, order_of_trials, until, costs)
         noticed = {trial.key for trial in results}
-        results += _tried(trials, [m for m in order_of_trials if m.key not in noticed], until, costs)
+        left = [mutation for mutation in order_of_trials if mutation.key not in noticed]
+        results += _tried(trials, left, until, costs, gate.noticing(table))
         if len(results) < len(drawn):
             done = f"{len(results):,} of {len(drawn):,}"
             first = ", those first that are likely noticed, so that their share is none of all" if noticed else ""
@@ -273,7 +274,13 @@ def _likely(
     return results
 
 
-def _tried(trials: Trials, mutations: list[Mutation], until: float | None, costs: Mapping[str, float]) -> list[Trial]:
+def _tried(
+    trials: Trials,
+    mutations: list[Mutation],
+    until: float | None,
+    costs: Mapping[str, float],
+    noticing: Mapping[str, str],
+) -> list[Trial]:
     """What became of them. Within a budget a few at a time, those first of which no lines have to be watched: what
     their checks read is found out for these alone, or the whole budget would go into that.
     """
@@ -285,7 +292,7 @@ def _tried(trials: Trials, mutations: list[Mutation], until: float | None, costs
         if until is not None:
             trials.narrow(some)
             trials.trace(until=until, costs=costs)
-        for trial in trials.run(some, until=until):
+        for trial in trials.run(some, until=until, first=noticing):
             results.append(trial)
             told(trial.key)
     return results
@@ -296,7 +303,8 @@ def _resolve(kept: Table, trials: Trials, claims: list[Claim], as_json: bool) ->
     from dpcheck.engine.mutate import rules
     from dpcheck.engine.mutate.resolution import resolutions
 
-    figures = resolutions(trials, claims, _telling("factors tried", 8 * len(claims)))
+    told = _telling("factors tried", 8 * len(claims))
+    figures = resolutions(trials, claims, told, earlier=kept.resolutions)
     idle = rules.idle(trials, claims)
     kept.resolutions |= {each.label: each for each in figures}
     kept.states |= {("claim", each.label): trials.states.of("claim", each.label) for each in figures}

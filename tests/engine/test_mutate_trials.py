@@ -172,10 +172,11 @@ def test_a_search_asks_the_check_that_noticed_and_all_of_them_before_it_ends(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trials = watched(root)
-    real, asked = trials.run, list[str]()
+    real, asked, before = trials.run, list[str](), list[list[str]]()
 
-    def run(mutants: list[Mutation], *, only: dict[str, str]) -> Iterator[Trial]:
+    def run(mutants: list[Mutation], *, only: dict[str, str], first: dict[str, str]) -> Iterator[Trial]:
         asked.extend(only.get(mutant.key, "") for mutant in mutants)
+        before.append(list(first.values()))
         return real(mutants, only=only)
 
     monkeypatch.setattr(trials, "run", run)
@@ -183,6 +184,9 @@ def test_a_search_asks_the_check_that_noticed_and_all_of_them_before_it_ends(
     assert (found.up, found.up_by) == (1.02, "toy/lem-1::typed_again"), "the first factor that is tried"
     assert (found.down, found.down_by) == (1.02, "toy/lem-1::typed_again"), "a measurement sees 1.06"
     assert len(asked) == 2
+    measured = dataclasses.replace(found, up_by="one", up_how="measured")
+    resolutions(trials, [trials.catalogue.claims["toy/lem-1"]], earlier={"toy/lem-1": measured})
+    assert before == [["", ""], ["one", ""]], "what noticed before is asked first, unless it is a second typing"
 
 
 @pytest.mark.parametrize(
@@ -196,7 +200,7 @@ def test_the_least_factor_that_any_check_sees_is_found(sees: dict[str, float]) -
     class Told:
         calls = 0
 
-        def run(self, mutants: list[Mutation], *, only: dict[str, str]) -> Iterator[Trial]:
+        def run(self, mutants: list[Mutation], *, only: dict[str, str], **_: object) -> Iterator[Trial]:
             for mutant in mutants:
                 self.calls += 1
                 said = float(mutant.said.split()[1])
@@ -361,6 +365,16 @@ def test_the_gate_tries_what_was_noticed_on_the_check_that_noticed_it(root: Path
     assert set(trials.traces) == {trial.by for trial in result.trials.values()}, "and nothing else was run"
     assert result.faults({}) == []
     assert {m.key for m in gate.passed(*made(root), size=3, seed=1, until=None).drawn} == {m.key for m in result.drawn}
+
+
+def test_the_check_that_noticed_earlier_is_asked_first(root: Path) -> None:
+    trials, table, every = made(root)
+    trials.trace()
+    halved, doubled = (next(m for m in every if (m.target, m.said) == ("toy/lem-1", said)) for said in ("÷ 2", "× 2"))
+    assert doubled.key not in gate.noticing(table), "by a second typing alone, which is asked last"
+    for by in (gate.noticing(table)[halved.key], "toy/lem-1::typed_again"):
+        trials._kept = KeptLines(None)
+        assert [trial.by for trial in trials.run([halved], first={halved.key: by})] == [by]
 
 
 def test_what_is_likely_noticed_is_tried_on_the_check_that_is_likely_to(

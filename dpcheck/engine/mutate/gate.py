@@ -75,6 +75,13 @@ def noticed(table: Table, states: States, seed: int) -> list[Trial]:
     return [by_key[key] for key in random.Random(seed).sample(able, len(able))]
 
 
+def noticing(table: Table) -> dict[str, str]:
+    """Mutant, by its key -> the check that noticed it. Not one that types a formula again: of others it is told apart
+    by being asked last.
+    """
+    return {trial.key: trial.by for trial in table.all() if trial.fate in NOTICED and trial.fate != "transcribed"}
+
+
 def likely(table: Table, mutations: Sequence[Mutation]) -> dict[str, Trial]:
     """Mutant, by its key -> a trial that names the check which noticed it, or else most others of its target."""
     seen = [trial for trial in table.all() if trial.fate in NOTICED]

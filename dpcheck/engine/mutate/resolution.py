@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dpcheck.claims import Claim
 from dpcheck.engine.mutate.claims import scaled
 from dpcheck.engine.mutate.mutation import NOTICED, Trial
-from dpcheck.engine.mutate.trials import Trials
+from dpcheck.engine.mutate.trials import NOTHING, Trials
 
 LARGEST = 1000.0
 """A bound that may be wrong by so much is not checked at all, as far as its constant goes."""
@@ -81,16 +81,25 @@ class _Search:
 
 
 def resolutions(
-    trials: Trials, claims: Sequence[Claim], told: Callable[[str], None] = lambda key: None
+    trials: Trials,
+    claims: Sequence[Claim],
+    told: Callable[[str], None] = lambda key: None,
+    *,
+    earlier: Mapping[str, Resolution] = NOTHING,
 ) -> list[Resolution]:
-    """Of every claim with an explicit bound, in the order given. What a check cannot carry out counts as unnoticed."""
+    """Of every claim with an explicit bound, in the order given. What a check cannot carry out counts as unnoticed.
+
+    Args:
+        earlier: what was found before, by label: the checks that noticed then are asked first.
+    """
     explicit = [claim for claim in claims if claim.explicit is not None and claim.relation in ("<=", ">=", "=")]
     searches = [_Search(claim, up) for claim in explicit for up in (True, False)]
     while batch := [(search, *following) for search in searches if (following := search.following) is not None]:
         mutants = [scaled(search.claim, factor if search.up else 1 / factor) for search, factor, _ in batch]
         of = {mutant.key: each for mutant, each in zip(mutants, batch, strict=True)}
         only = {key: asked for key, (_, _, asked) in of.items() if asked}
-        for trial in trials.run(mutants, only=only):
+        first = {key: _before(search, earlier) for key, (search, _, _) in of.items()}
+        for trial in trials.run(mutants, only=only, first=first):
             search, factor, asked = of[trial.key]
             search.learn(factor, asked, trial)
             told(trial.key)
@@ -98,6 +107,15 @@ def resolutions(
     return [
         Resolution(u.claim.label, u.claim.relation, u.noticed, d.noticed, u.by, d.by, u.how, d.how) for u, d in pairs
     ]
+
+
+def _before(search: _Search, earlier: Mapping[str, Resolution]) -> str:
+    """The check that noticed in this direction, unless it types the formula again, which is asked last."""
+    known = earlier.get(search.claim.label)
+    if known is None:
+        return ""
+    by, how = (known.up_by, known.up_how) if search.up else (known.down_by, known.down_how)
+    return by if how != "transcribed" else ""
 
 
 def _rounded(factor: float) -> str:

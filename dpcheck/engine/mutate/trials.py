@@ -231,13 +231,20 @@ class Trials:
     # -- the mutants ------------------------------------------------------------------------------------------
 
     def run(
-        self, mutations: Sequence[Mutation], *, until: float | None = None, only: Mapping[str, str] = NOTHING
+        self,
+        mutations: Sequence[Mutation],
+        *,
+        until: float | None = None,
+        only: Mapping[str, str] = NOTHING,
+        first: Mapping[str, str] = NOTHING,
     ) -> Iterator[Trial]:
-        """What becomes of each, as they end; what is known and still stands is not tried again. `only`: the one check
-        that is asked, of some, by their keys.
+        """What becomes of each, as they end; what is known and still stands is not tried again.
 
-        None is begun after `until`, in monotonic time: the others are not among the trials, nor are those that a check
-        might have noticed which was not traced.
+        Args:
+            until: none is begun after that, in monotonic time: the others are not among the trials, nor are those that
+                a check might have noticed which was not traced.
+            only: the one check that is asked, of some, by their keys.
+            first: the check that is asked before all others, of some, by their keys: one that noticed them earlier.
         """
         untraced = [check for id, check in self.checks.items() if id not in self.traces]
 
@@ -248,6 +255,7 @@ class Trials:
         for mutation in mutations:
             asked = only.get(mutation.key)
             checks = [check for check in self.concerned(mutation) if asked in (None, check.id)]
+            checks.sort(key=lambda check: check.id != first.get(mutation.key))
             known = self._kept.get(*self._key(mutation, checks))
             if mutation.argued:
                 yield Trial.of(mutation, "argued", reason=mutation.argued)
