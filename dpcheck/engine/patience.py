@@ -10,6 +10,9 @@ from types import FrameType
 
 from dpcheck.errors import InvalidInput
 
+AGAIN = 0.5
+"""CPU seconds after which it is said once more: Python passes over what is raised while it frees an object."""
+
 
 class _Late(BaseException):
     """No `Exception`: what is interrupted shall not take it for one of its own."""
@@ -30,6 +33,7 @@ def within(seconds: float, what: str, n: int) -> Iterator[None]:
         return
 
     def ring(number: int, frame: FrameType | None) -> None:
+        signal.setitimer(signal.ITIMER_VIRTUAL, AGAIN)
         raise _Late
 
     before = signal.signal(signal.SIGVTALRM, ring)

@@ -326,6 +326,31 @@ def test_a_plan_of_too_many_steps_is_refused_in_a_sentence(
     assert told.splitlines()[-1].startswith("dpcheck: l1_geometry/alg-3 has more steps at n = 1e+18 than can be listed")
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_what_python_passes_over_is_said_again() -> None:
+    """A worker of the tests ran out of memory in this way: an exception in a callback of the collector is no more."""
+    freed = list[float]()
+
+    class Deaf:
+        def __del__(self) -> None:
+            freed.append(begun := time.process_time())
+            while time.process_time() < begun + 0.4:
+                pass
+
+    def endless() -> None:
+        with within(0.1, "endless", 7):
+            deaf = Deaf()
+            del deaf
+            end = time.monotonic() + 60
+            while time.monotonic() < end:
+                pass
+
+    with pytest.raises(InvalidInput, match="endless has more steps at n = 7 than"):
+        endless()
+    assert len(freed) == 1
+    assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
+
+
 def test_the_end_to_patience_leaves_no_timer_behind() -> None:
     before = signal.getsignal(signal.SIGVTALRM)
 
