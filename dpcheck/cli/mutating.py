@@ -292,7 +292,7 @@ def _tried(
         if until is not None:
             trials.narrow(some)
             trials.trace(until=until, costs=costs)
-        for trial in trials.run(some, until=until, first=noticing):
+        for trial in trials.run(some, until=until, earlier=noticing):
             results.append(trial)
             told(trial.key)
     return results

@@ -174,9 +174,9 @@ def test_a_search_asks_the_check_that_noticed_and_all_of_them_before_it_ends(
     trials = watched(root)
     real, asked, before = trials.run, list[str](), list[list[str]]()
 
-    def run(mutants: list[Mutation], *, only: dict[str, str], first: dict[str, str]) -> Iterator[Trial]:
+    def run(mutants: list[Mutation], *, only: dict[str, str], earlier: dict[str, str]) -> Iterator[Trial]:
         asked.extend(only.get(mutant.key, "") for mutant in mutants)
-        before.append(list(first.values()))
+        before.append(list(earlier.values()))
         return real(mutants, only=only)
 
     monkeypatch.setattr(trials, "run", run)
@@ -184,9 +184,9 @@ def test_a_search_asks_the_check_that_noticed_and_all_of_them_before_it_ends(
     assert (found.up, found.up_by) == (1.02, "toy/lem-1::typed_again"), "the first factor that is tried"
     assert (found.down, found.down_by) == (1.02, "toy/lem-1::typed_again"), "a measurement sees 1.06"
     assert len(asked) == 2
-    measured = dataclasses.replace(found, up_by="one", up_how="measured")
-    resolutions(trials, [trials.catalogue.claims["toy/lem-1"]], earlier={"toy/lem-1": measured})
-    assert before == [["", ""], ["one", ""]], "what noticed before is asked first, unless it is a second typing"
+    known = dataclasses.replace(found, up_by="one", down_by="two")
+    resolutions(trials, [trials.catalogue.claims["toy/lem-1"]], earlier={"toy/lem-1": known})
+    assert before == [["", ""], ["one", "two"]]
 
 
 @pytest.mark.parametrize(
@@ -367,14 +367,18 @@ def test_the_gate_tries_what_was_noticed_on_the_check_that_noticed_it(root: Path
     assert {m.key for m in gate.passed(*made(root), size=3, seed=1, until=None).drawn} == {m.key for m in result.drawn}
 
 
-def test_the_check_that_noticed_earlier_is_asked_first(root: Path) -> None:
+def test_the_check_that_noticed_earlier_is_asked_first_whatever_it_costs(root: Path) -> None:
     trials, table, every = made(root)
     trials.trace()
-    halved, doubled = (next(m for m in every if (m.target, m.said) == ("toy/lem-1", said)) for said in ("÷ 2", "× 2"))
-    assert doubled.key not in gate.noticing(table), "by a second typing alone, which is asked last"
-    for by in (gate.noticing(table)[halved.key], "toy/lem-1::typed_again"):
+    halved = next(m for m in every if (m.target, m.said) == ("toy/lem-1", "÷ 2"))
+    assert gate.noticing(table)[halved.key] == "toy/lem-1::measured"
+    for by in ("toy/lem-1::measured", "toy/lem-1::typed_again"):  # second typings stay last, whatever they noticed
         trials._kept = KeptLines(None)
-        assert [trial.by for trial in trials.run([halved], first={halved.key: by})] == [by]
+        assert [t.by for t in trials.run([halved], earlier={halved.key: by})] == ["toy/lem-1::measured"]
+    trials.traces["toy/lem-1::measured"] = dataclasses.replace(trials.traces["toy/lem-1::measured"], seconds=50.0)
+    trials.limit, null = 1.0, dataclasses.replace(halved, family="null")
+    assert [check.name for check in trials.concerned(null)] == ["typed_again"]
+    assert [check.name for check in trials.concerned(null, "toy/lem-1::measured")] == ["measured", "typed_again"]
 
 
 def test_what_is_likely_noticed_is_tried_on_the_check_that_is_likely_to(

@@ -76,10 +76,8 @@ def noticed(table: Table, states: States, seed: int) -> list[Trial]:
 
 
 def noticing(table: Table) -> dict[str, str]:
-    """Mutant, by its key -> the check that noticed it. Not one that types a formula again: of others it is told apart
-    by being asked last.
-    """
-    return {trial.key: trial.by for trial in table.all() if trial.fate in NOTICED and trial.fate != "transcribed"}
+    """Mutant, by its key -> the check that noticed it."""
+    return {trial.key: trial.by for trial in table.all() if trial.fate in NOTICED}
 
 
 def likely(table: Table, mutations: Sequence[Mutation]) -> dict[str, Trial]:

@@ -98,8 +98,8 @@ def resolutions(
         mutants = [scaled(search.claim, factor if search.up else 1 / factor) for search, factor, _ in batch]
         of = {mutant.key: each for mutant, each in zip(mutants, batch, strict=True)}
         only = {key: asked for key, (_, _, asked) in of.items() if asked}
-        first = {key: _before(search, earlier) for key, (search, _, _) in of.items()}
-        for trial in trials.run(mutants, only=only, first=first):
+        before = {key: _before(search, earlier) for key, (search, _, _) in of.items()}
+        for trial in trials.run(mutants, only=only, earlier=before):
             search, factor, asked = of[trial.key]
             search.learn(factor, asked, trial)
             told(trial.key)
@@ -110,12 +110,9 @@ def resolutions(
 
 
 def _before(search: _Search, earlier: Mapping[str, Resolution]) -> str:
-    """The check that noticed in this direction, unless it types the formula again, which is asked last."""
+    """The check that noticed in this direction; "" where none did."""
     known = earlier.get(search.claim.label)
-    if known is None:
-        return ""
-    by, how = (known.up_by, known.up_how) if search.up else (known.down_by, known.down_how)
-    return by if how != "transcribed" else ""
+    return "" if known is None else known.up_by if search.up else known.down_by
 
 
 def _rounded(factor: float) -> str:

@@ -177,11 +177,11 @@ class Trials:
         check = self.checks[id]
         return traced(self.catalogue, check, self.size, self.seed, self._folders, watched=self.watched).plain()
 
-    def concerned(self, mutation: Mutation) -> list[Check]:
+    def concerned(self, mutation: Mutation, before: str = "") -> list[Check]:
         """The checks that read what is changed, and end as expected without it: cheapest first, transcriptions last.
 
-        Of a claim and of a seeded bug, all that bear on its label are among them; of the others as many as `limit`
-        allows.
+        Of a claim and of a seeded bug, all that bear on its label are among them, and the check that noticed the
+        mutant before; of the others as many as `limit` allows.
         """
         traces = [
             trace
@@ -195,6 +195,7 @@ class Trials:
         chosen: list[str] = []
         for trace in sorted(traces, key=lambda t: t.seconds):
             own = mutation.family in ("claim", "seeded") and mutation.target in self.checks[trace.check].labels
+            own = own or trace.check == before
             total += 0.0 if own else trace.seconds
             if own or total <= self.limit or not chosen:
                 chosen.append(trace.check)
@@ -236,7 +237,7 @@ class Trials:
         *,
         until: float | None = None,
         only: Mapping[str, str] = NOTHING,
-        first: Mapping[str, str] = NOTHING,
+        earlier: Mapping[str, str] = NOTHING,
     ) -> Iterator[Trial]:
         """What becomes of each, as they end; what is known and still stands is not tried again.
 
@@ -244,7 +245,8 @@ class Trials:
             until: none is begun after that, in monotonic time: the others are not among the trials, nor are those that
                 a check might have noticed which was not traced.
             only: the one check that is asked, of some, by their keys.
-            first: the check that is asked before all others, of some, by their keys: one that noticed them earlier.
+            earlier: the check that noticed some of them before, by their keys: it is asked first, whatever it costs,
+                but for a second typing, which is asked last.
         """
         untraced = [check for id, check in self.checks.items() if id not in self.traces]
 
@@ -254,8 +256,9 @@ class Trials:
         waiting: list[tuple[Mutation, list[Check]]] = []
         for mutation in mutations:
             asked = only.get(mutation.key)
-            checks = [check for check in self.concerned(mutation) if asked in (None, check.id)]
-            checks.sort(key=lambda check: check.id != first.get(mutation.key))
+            before = earlier.get(mutation.key, "")
+            checks = [check for check in self.concerned(mutation, before) if asked in (None, check.id)]
+            checks.sort(key=lambda check: check.id != before or strength(check) == "transcribed")
             known = self._kept.get(*self._key(mutation, checks))
             if mutation.argued:
                 yield Trial.of(mutation, "argued", reason=mutation.argued)
