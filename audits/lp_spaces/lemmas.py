@@ -48,8 +48,10 @@ from .cases import CORRECTED, DELTA, READINGS, heavy, huber, limits, linear, pro
 
 
 def jacobians() -> tuple[list[float], list[float]]:
-    """e^jacobian that Algorithm 1 tells in four dimensions, by the rank of a record's Hessian; and the determinant of
-    the curvature 2 lambda n I with such a record, of smoothness 2, over the one without.
+    """e^jacobian that Algorithm 1 tells in four dimensions, by the rank of a record's Hessian, and how far G moves for
+    one output when a sum of gradients moves by 1; and the determinant of the curvature 2 lambda n I with such a record,
+    of smoothness 2, over the one without, and 1: linear losses have their minimum at minus their sum and G, over that
+    curvature.
     """
     factors, ratios = [], []
     for rank in (1, 2, 3, 4):
@@ -61,8 +63,9 @@ def jacobians() -> tuple[list[float], list[float]]:
         law, record = plan.releases[0].law, np.diag(2.0 * (np.arange(4) < rank))
         assert isinstance(law, PerturbedObjective)
         others = 2 * 0.4 * 100 * np.eye(4)
-        factors.append(math.exp(law.jacobian))
-        ratios.append(float(np.linalg.det(others + record) / np.linalg.det(others)))
+        moved = math.sqrt(law.renyi(2.0, 1 / others[0, 0]) - law.jacobian) * law.sigma
+        factors += [math.exp(law.jacobian), moved]
+        ratios += [float(np.linalg.det(others + record) / np.linalg.det(others)), 1.0]
     return factors, ratios
 
 

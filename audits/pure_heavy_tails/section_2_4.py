@@ -130,6 +130,11 @@ def lines_of_the_joint_reformulation(context: Context, *, loss: str, within: boo
     promised = D**2 / (2 * eta * T) + eta * L**2 / 2 + D * off / eta + off**2 / (2 * eta)
     solution = DirectSubgradient()(replace(task, gap=gap))
     above = value(task, solution.point) - value(task, certified(task).point)
+    loosely = JointReformulation(replace(joint.objective, gap=gap))
+    halted = adaptive_inexact_subgradient(
+        loosely.subgradient, loosely.project, loosely.start(), gap, loosely.diameter()
+    )
+    structured = JointSubgradient()(loosely.objective)
     lines = {
         "w and its copies, side by side": (u, np.concatenate([w, y.reshape(trials, -1)], axis=1)),
         "w, apart": (joint.split(u)[0], w),
@@ -147,6 +152,8 @@ def lines_of_the_joint_reformulation(context: Context, *, loss: str, within: boo
             np.zeros(trials),
         ),
         "the gap of Lemma D.5 beyond what it promises": (np.maximum(0.0, above - promised), np.zeros(trials)),
+        "the point of Algorithm 3, apart": (structured.point, halted.point[:, :d]),
+        "the gap of Algorithm 3": (np.atleast_1d(structured.gap), np.atleast_1d(halted.gap)),
         "the calls that are planned": (np.array(calls, dtype=float), m * np.ceil(steps**2)),
     }
     return as_printed(lines)

@@ -217,6 +217,10 @@ def atoms_have_their_mean(context: Context, *, k: int, d: int) -> Verdict:
                 Fact(f"(E|x|^k)^(1/k) at p_a = {p}", law.moment(k) ** (mpmath.mpf(1) / k), "=", R_K / 2, 1e-40),
                 Fact(f"|mean| as built at p_a = {p}", float(np.linalg.norm(work.mean)), "=", wanted, tolerance=1e-12),
             ]
+            larger = private_instance(np.ones(d), float(p), k=float(k), theta=2.0, r_k=3.0, ball="corrected")
+            named, length = f"|mean| as built at p_a = {p}, r_k = 3", float(np.linalg.norm(larger.mean))
+            wanted = stated("tsybakov/proc-lb4-data", p=float(p), k=k, r_k=3.0)
+            facts.append(Fact(named, length, "=", wanted, tolerance=1e-12))
             facts += [_pull(float(p), float(k), theta) for theta in (2.0, 3.0)]
             near = work.constants.diameter(2.0) / 2 / work.minimiser_norm
             facts.append(Fact(f"radius of the corrected ball over |w*| at p_a = {p}", near, "=", 1, tolerance=1e-12))
