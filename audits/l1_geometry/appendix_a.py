@@ -12,6 +12,7 @@ from dpcheck.algorithms.l1_geometry import MultiPassMirrorDescent
 from dpcheck.algorithms.l1_geometry.entropic import eg_step
 from dpcheck.checks import Context, check
 from dpcheck.engine.catalogue import claim
+from dpcheck.engine.executed import as_stated, run_as_stated
 from dpcheck.engine.settings import NUMBERED, settings
 from dpcheck.geometry import Entropy
 from dpcheck.harness import accuracy
@@ -25,13 +26,20 @@ from dpcheck.verdicts import Verdict
 
 from .cases import linear, problem
 
+OF_ALGORITHM_4 = {"steps": "l1_geometry/alg-4@steps", "gradients": "l1_geometry/alg-4@gradients"}
+PASSES = {"phases": "R"}
 settings_of_alg_4 = settings(
     "l1_geometry/alg-4",
-    {"steps": "l1_geometry/alg-4@steps", "gradients": "l1_geometry/alg-4@gradients"},
-    symbols={"phases": "R"},
+    OF_ALGORITHM_4,
+    symbols=PASSES,
     beside={"number": NUMBERED, "eta": "given"},
     fields={"passes": (1, 2, 5), "eta": (0.1, 0.5)},
 )
+ON_THE_SIMPLEX = linear(3, shape="simplex")
+run_of_alg_4 = run_as_stated(
+    "l1_geometry/alg-4", OF_ALGORITHM_4, ON_THE_SIMPLEX, problem(ON_THE_SIMPLEX), 25,
+    fields={"passes": 3}, symbols=PASSES,
+)  # fmt: skip
 
 
 @check("l1_geometry/proc-eg-step", kind="accuracy")
@@ -143,11 +151,11 @@ def stability_of_linear_runs(context: Context, *, eta: float, passes: int) -> Ve
 @check("l1_geometry/alg-4", kind="accuracy")
 def lines_of_the_passes(context: Context) -> Verdict:
     """The printed lines on linear losses, told the orders of two passes: the average of all iterates is returned."""
-    work, start = linear(3, shape="simplex"), np.array([[0.2, 0.3, 0.5]])
-    told = Told.of(context, MultiPassMirrorDescent(eta=0.3, passes=2), work, problem(work), 5, start)
+    work, start, algorithm = ON_THE_SIMPLEX, np.array([[0.2, 0.3, 0.5]]), MultiPassMirrorDescent(eta=0.3, passes=2)
+    told = Told.of(context, algorithm, work, problem(work), 5, start)
     x, seen = told.start, []
-    for row in told.plan.phases:
-        for record in np.moveaxis(told.lines.drawn(told.records), 1, 0):
+    for row in as_stated(algorithm, problem(work), 5, OF_ALGORITHM_4, symbols=PASSES).phases:
+        for record in np.moveaxis(told.lines.drawn(told.records), 1, 0)[: row.steps]:
             x = x * np.exp(-row.eta * work.gradient(x, record))
             x = x / x.sum(axis=1, keepdims=True)
             seen.append(x)

@@ -13,8 +13,9 @@ import sympy as sp
 from dpcheck.algorithms.l1_geometry import GeneralLocalizedMirrorDescent, GeneralNoisyMirrorDescent
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import claim
+from dpcheck.engine.executed import as_stated, run_as_stated
 from dpcheck.engine.settings import drawn, settings
-from dpcheck.engine.statements import known, stated, unassumed
+from dpcheck.engine.statements import known, unassumed
 from dpcheck.geometry import PowerMap, norms
 from dpcheck.geometry.norms import dual_norm
 from dpcheck.harness import risk, runtime
@@ -77,16 +78,22 @@ OF_ALGORITHM_5 = {
 }
 
 
+READINGS_OF_ALGORITHM_5 = {
+    "as printed": {**OF_ALGORITHM_5, "eta": "l1_geometry/alg-5@eta"},
+    "corrected": {**OF_ALGORITHM_5, "eta": "l1_geometry/alg-5@corrected-eta"},
+}
 settings_of_alg_5 = settings(
     "l1_geometry/alg-5",
-    {
-        "as printed": {**OF_ALGORITHM_5, "eta": "l1_geometry/alg-5@eta"},
-        "corrected": {**OF_ALGORITHM_5, "eta": "l1_geometry/alg-5@corrected-eta"},
-    },
+    READINGS_OF_ALGORITHM_5,
     beside={**GIVEN, "p": "given"},
     problems=drawn(d=(2, 1000)),
     fields={"p": EXPONENTS},
 )
+ON_A_BALL = linear(4, shape="lp", p=1.5)
+run_of_alg_5 = run_as_stated(
+    "l1_geometry/alg-5", READINGS_OF_ALGORITHM_5, ON_A_BALL, problem(ON_A_BALL), 60,
+    noises={"sigma": "gradient"}, fields={"p": 1.5},
+)  # fmt: skip
 
 
 OF_ALGORITHM_6 = {
@@ -100,21 +107,26 @@ OF_ALGORITHM_6 = {
 }
 
 
+READINGS_OF_ALGORITHM_6 = {
+    "as printed": OF_ALGORITHM_6,
+    "corrected": {
+        **OF_ALGORITHM_6,
+        "b": "l1_geometry/alg-6@corrected-batch",
+        "phases": "l1_geometry/alg-6@corrected-phases",
+    },
+}
 settings_of_alg_6 = settings(
     "l1_geometry/alg-6",
-    {
-        "as printed": OF_ALGORITHM_6,
-        "corrected": {
-            **OF_ALGORITHM_6,
-            "b": "l1_geometry/alg-6@corrected-batch",
-            "phases": "l1_geometry/alg-6@corrected-phases",
-        },
-    },
+    READINGS_OF_ALGORITHM_6,
     symbols=SYMBOLS,
     beside={**PLACES, "p": "given"},
     problems=drawn(d=(2, 1000)),
     fields={"p": EXPONENTS},
 )
+run_of_alg_6 = run_as_stated(
+    "l1_geometry/alg-6", READINGS_OF_ALGORITHM_6, linear(4), problem(linear(4)), 128,
+    noises={"sigma": "*gradient"}, fields={"p": 1.5}, symbols=SYMBOLS,
+)  # fmt: skip
 
 
 @check("l1_geometry/alg-5", kind="privacy", grid={"p": (1.5, 2.0)})
@@ -145,8 +157,11 @@ def gradients_of_algorithm_5(context: Context) -> Verdict:
     )
 
 
-@check("l1_geometry/alg-5", kind="accuracy", grid={"p": (1.25, 1.5, 2.0), "R": (1e6, 0.5)})
-def steps_solve_their_mirror_problem(context: Context, *, p: float, R: float) -> Verdict:
+@check(
+    "l1_geometry/alg-5", kind="accuracy",
+    grid={"reading": tuple(READINGS_OF_ALGORITHM_5), "p": (1.25, 1.5, 2.0), "R": (1e6, 0.5)},
+)  # fmt: skip
+def steps_solve_their_mirror_problem(context: Context, *, reading: str, p: float, R: float) -> Verdict:
     """Linear losses on an l_p ball, far and near: every iterate minimises <g, x> + D_h(x, x_k)/eta, and the output is
     their plain average.
 
@@ -154,13 +169,15 @@ def steps_solve_their_mirror_problem(context: Context, *, p: float, R: float) ->
     edge s is 0, and grad h(x_{k+1}) = -eta (g_1 + ... + g_k).
     """
     work = linear(4, shape="lp", p=p, R=R)
-    algorithm = GeneralNoisyMirrorDescent(p=p, batch=5, distance=1.0 if R > 1 else 20 * R)
-    plan, trials = algorithm.schedule(problem(work), 25), context.scale(10, 100)
-    run, seen = Run[Any](plan, trials, context.rng("noise")), Seen(work)
+    step = "corrected" if reading == "corrected" else "printed"
+    algorithm = GeneralNoisyMirrorDescent(p=p, distance=1.0 if R > 1 else 20 * R, step=step)
+    trials = context.scale(10, 100)
+    run, seen = Run[Any](algorithm.schedule(problem(work), 25), trials, context.rng("noise")), Seen(work)
     out = algorithm.execute(run, seen, Fixed(work.rows(context.rng("data"), 1, 25)), np.zeros((1, 4)))  # type: ignore[arg-type]
-    row, x = plan.phases[0], np.stack(seen.points)
+    settings = {name: label for name, label in READINGS_OF_ALGORITHM_5[reading].items() if name != "D_1"}
+    (row,), x = as_stated(algorithm, problem(work), 25, settings).phases, np.stack(seen.points)
     noisy = np.stack([entry.output for entry in run.transcript.entries])[:-1]
-    slope = PowerMap(p, stated("l1_geometry/alg-5@scale", p=p)).gradient(x)
+    slope = PowerMap(p, row.scale).gradient(x)
     if R > 1:
         steps = agree(slope[1:].ravel(), (-row.eta * np.cumsum(noisy, axis=0)).ravel(), "dual iterates", 1e-8)
     else:
@@ -285,11 +302,12 @@ def general_localised_descent_is_private(context: Context, *, p: float) -> Verdi
     return certified_account(GeneralLocalizedMirrorDescent(p=p), linear(4), 1.0, 256, 0.5)
 
 
-@check("l1_geometry/alg-6", kind="accuracy", grid={"p": (1.25, 2.0)})
-def lines_of_the_general_phases(context: Context, *, p: float) -> Verdict:
+@check("l1_geometry/alg-6", kind="accuracy", grid={"p": (1.25, 2.0), "reading": tuple(READINGS_OF_ALGORITHM_6)})
+def lines_of_the_general_phases(context: Context, *, p: float, reading: str) -> Verdict:
     """The printed lines of Algorithm 6, told the coins and the answers of a run."""
-    # unbound: the lines at the schedule's own numbers, which the settings compare with the claims
-    return lines_of_phases(context, GeneralLocalizedMirrorDescent(c_sigma=4.0, distance=0.5, p=p))
+    fields = GeneralLocalizedMirrorDescent.readings["corrected"] if reading == "corrected" else {}
+    algorithm = GeneralLocalizedMirrorDescent(c_sigma=4.0, distance=0.5, p=p, **fields)
+    return lines_of_phases(context, algorithm, READINGS_OF_ALGORITHM_6[reading])
 
 
 @check("l1_geometry/alg-6", kind="sensitivity", grid={"p": (1.25, 1.5, 2.0)})

@@ -13,7 +13,8 @@ import numpy as np
 from dpcheck.algorithms.l1_geometry import LocalizedMirrorDescent
 from dpcheck.checks import Context
 from dpcheck.engine.catalogue import claim
-from dpcheck.engine.settings import FOLLOWING, NUMBERED
+from dpcheck.engine.executed import as_stated
+from dpcheck.engine.settings import FOLLOWING, NUMBERED, Stated
 from dpcheck.engine.statements import bound_of, unassumed
 from dpcheck.errors import Infeasible
 from dpcheck.harness import risk, runtime
@@ -63,18 +64,19 @@ def printed_phases(lines: Lines, rows: Sequence[Any], records: Array, x: Array, 
     return x
 
 
-def lines_of_phases(context: Context, algorithm: Algorithm[Any]) -> Verdict:
+def lines_of_phases(context: Context, algorithm: Algorithm[Any], settings: Stated) -> Verdict:
     """Algorithm 2 or 6 on least squares: several phases, of whose steps some end at the edge of their ball."""
     work, at_edge = SignLasso(x_star=(0.4, -0.2, 0.1), s=0.3), list[Array]()
     told = Told.of(context, algorithm, work, problem(work), 128)
-    verdict = told.judged(printed_phases(told.lines, told.plan.phases, told.records, told.start, at_edge))
-    share, phases = float(np.mean(np.concatenate(at_edge))), len(told.plan.phases)
+    rows = as_stated(algorithm, problem(work), 128, settings, symbols=SYMBOLS).phases
+    verdict = told.judged(printed_phases(told.lines, rows, told.records, told.start, at_edge))
+    share, phases = float(np.mean(np.concatenate(at_edge))), len(rows)
     if phases < 2 or not 0 < share < 1:
         return differs(f"{phases} phases with a share of {share:.3g} at the edge: more, and both kinds, are wanted")
     return replace(verdict, numbers={**verdict.numbers, "phases": phases, "share at the edge": share})
 
 
-def steps_at_the_edge(context: Context, algorithm: Algorithm[Any]) -> Verdict:
+def steps_at_the_edge(context: Context, algorithm: Algorithm[Any], settings: Stated) -> Verdict:
     """The steps of the phases after the first, around where the one before ended, with the minimiser next to the edge
     of the domain: inside of their ball they minimise over the domain.
 
@@ -87,7 +89,7 @@ def steps_at_the_edge(context: Context, algorithm: Algorithm[Any]) -> Verdict:
     algorithm.execute(run, seen, Fixed(seen.work.rows(context.rng("data"), trials, 128)), np.zeros((1, 3)))  # type: ignore[arg-type]
     points, entries = iter(seen.points), iter(run.transcript.entries)
     slopes, edges, lengths = list[Array](), list[Array](), list[Array]()
-    for row in plan.phases:
+    for row in as_stated(algorithm, problem(seen.work), 128, settings, symbols=SYMBOLS).phases:
         x, k = np.stack([next(points) for _ in range(row.T)]), np.arange(1, row.T)[:, None, None]
         noisy, h = np.stack([next(entries).output for _ in range(row.T)])[:-1], slope(x - x[0], row.p, row.scale)
         s = noisy + row.weight * (h[:-1] + np.diff(h, axis=0) * (k + 1) / 2)

@@ -15,6 +15,7 @@ from dpcheck.accounting.amplification import copies
 from dpcheck.algorithms.l1_geometry import GeneralNoisyMirrorDescent, NoisyMirrorDescent
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.engine.catalogue import claim
+from dpcheck.engine.executed import as_stated, run_as_stated
 from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of
 from dpcheck.geometry import Entropy, PowerMap
@@ -64,19 +65,18 @@ BUDGETS = (
 """Promises of Theorems 3, 4 and 12, and whether they are for these."""
 
 
-settings_of_alg_1 = settings(
-    "l1_geometry/alg-1",
-    {
-        "as printed": {
-            **OF_ALGORITHM_1,
-            "eta": "l1_geometry/alg-1@eta",
-            "V": "l1_geometry/fact-gauss-max",
-            "D_1": "l1_geometry/alg-1@distance",
-        },
-        "strongly-convex": {**OF_ALGORITHM_1, "eta": "l1_geometry/alg-1@weighted-eta"},
+READINGS_OF_ALGORITHM_1 = {
+    "as printed": {
+        **OF_ALGORITHM_1,
+        "eta": "l1_geometry/alg-1@eta",
+        "V": "l1_geometry/fact-gauss-max",
+        "D_1": "l1_geometry/alg-1@distance",
     },
-    beside=GIVEN,
-    problems=drawn(d=(3, 1000)),
+    "strongly-convex": {**OF_ALGORITHM_1, "eta": "l1_geometry/alg-1@weighted-eta"},
+}
+settings_of_alg_1 = settings("l1_geometry/alg-1", READINGS_OF_ALGORITHM_1, beside=GIVEN, problems=drawn(d=(3, 1000)))
+run_of_alg_1 = run_as_stated(
+    "l1_geometry/alg-1", READINGS_OF_ALGORITHM_1, linear(4), problem(linear(4)), 60, noises={"sigma": "gradient"}
 )
 
 
@@ -222,24 +222,23 @@ def gradients_are_n_squared_over_b(context: Context, *, n: int, b: int) -> Verdi
     return runtime.verdict(counts.gradients, n * n / b, x=float(n), series=f"b = {b}")
 
 
-@check("l1_geometry/alg-1", kind="accuracy", grid={"d": (2, 4), "weight": (0.0, 0.5)})
+@check("l1_geometry/alg-1", kind="accuracy", grid={"d": (3, 4), "weight": (0.0, 0.5)})
 def dual_iterates_in_closed_form(context: Context, *, d: int, weight: float) -> Verdict:
     """Linear losses, far constraint: of the released g_i, grad h(x_{k+1}) = -eta sum g_i, or, on f + lambda h,
     -eta/(k(k+1)) sum i g_i, eta = 2/lambda; and the output is the plain, or the k-weighted, average of the iterates.
     """
     work = linear(d, R=1e6)
-    algorithm = NoisyMirrorDescent(batch=5, weight=weight, distance=1.0)
-    plan = algorithm.schedule(problem(work), 20)
+    algorithm = NoisyMirrorDescent(weight=weight, distance=1.0)
+    settings = {**OF_ALGORITHM_1, "eta": "l1_geometry/alg-1@weighted-eta" if weight else "l1_geometry/alg-1@eta"}
     trials = context.scale(4, 40)
-    run: Run[Any] = Run(plan, trials, context.rng("noise"))
+    run: Run[Any] = Run(algorithm.schedule(problem(work), 20), trials, context.rng("noise"))
     seen = Seen(work)
     out = algorithm.execute(run, seen, Fixed(work.rows(context.rng("data"), 1, 20)), np.zeros((1, d)))  # type: ignore[arg-type]
-    row, points = plan.phases[0], np.stack(seen.points)
+    (row,), points = as_stated(algorithm, problem(work), 20, settings).phases, np.stack(seen.points)
     mirror = PowerMap(row.p, row.scale)
     noisy = np.stack([entry.output for entry in run.transcript.entries])[:-1]
     k = np.arange(1, row.T)[:, None, None]
-    first = float(claim("l1_geometry/alg-1@weighted-eta").evaluate(lambda_=weight)) if weight else row.eta
-    steps = first * (np.cumsum(k * noisy, axis=0) / (k * (k + 1)) if weight else np.cumsum(noisy, axis=0))
+    steps = row.eta * (np.cumsum(k * noisy, axis=0) / (k * (k + 1)) if weight else np.cumsum(noisy, axis=0))
     shares = np.arange(1, row.T + 1.0) if weight else np.ones(row.T)
     average = np.einsum("k,ktd->td", shares / shares.sum(), points)
     return combine(

@@ -14,6 +14,7 @@ from dpcheck.algorithms.l1_geometry import GeneralLocalizedMirrorDescent, Locali
 from dpcheck.algorithms.l1_geometry.localized import DescentPhase
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.engine.catalogue import claim
+from dpcheck.engine.executed import run_as_stated
 from dpcheck.engine.settings import drawn, settings
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry import norms
@@ -63,20 +64,27 @@ settings_of_alg_2 = settings(
 )
 
 
+run_of_alg_2 = run_as_stated(
+    "l1_geometry/alg-2", READINGS_OF_ALGORITHM_2, linear(4), problem(linear(4)), 128, noises={"sigma": "*gradient"},
+    symbols=SYMBOLS,
+)  # fmt: skip
+
+
 @check("l1_geometry/alg-2", kind="privacy", grid={"n": by_size([256], [256, 1024])})
 def localised_descent_is_private(context: Context, *, n: int) -> Verdict:
     """(eps, delta)-DP, as Theorem 1 promises."""
     return certified_account(LocalizedMirrorDescent(), linear(4), 1.0, n, 1.0)
 
 
-@check("l1_geometry/alg-2", kind="accuracy", grid={"edge": tuple(EDGES)})
-def lines_of_the_phases(context: Context, *, edge: str) -> Verdict:
+@check("l1_geometry/alg-2", kind="accuracy", grid={"edge": tuple(EDGES), "reading": tuple(READINGS_OF_ALGORITHM_2)})
+def lines_of_the_phases(context: Context, *, edge: str, reading: str) -> Verdict:
     """The printed lines, told the coins and the answers of a run: the gradients that they ask for, the mirror steps in
     balls and domain, the averages that the next phases start at, and the output are those of the run.
     """
-    # unbound: the lines at the schedule's own numbers, which the settings compare with the claims
     lines, distance = EDGES[edge]
-    return lines(context, LocalizedMirrorDescent(c_sigma=4.0, distance=distance))
+    fields = LocalizedMirrorDescent.readings["corrected"] if reading == "corrected" else {}
+    algorithm = LocalizedMirrorDescent(c_sigma=4.0, distance=distance, **fields)
+    return lines(context, algorithm, READINGS_OF_ALGORITHM_2[reading])
 
 
 @check("l1_geometry/alg-2", kind="transcription", grid={"d": (2, 4)})

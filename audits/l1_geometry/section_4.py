@@ -17,6 +17,7 @@ from dpcheck.algorithms.l1_geometry import TreeFrankWolfe
 from dpcheck.algorithms.l1_geometry.frank_wolfe import preorder, record_count
 from dpcheck.checks import Context, check, together
 from dpcheck.engine.catalogue import claim
+from dpcheck.engine.executed import as_stated
 from dpcheck.engine.settings import FOLLOWING, NUMBERED, drawn, settings
 from dpcheck.engine.statements import bound_of
 from dpcheck.harness import risk, runtime
@@ -41,37 +42,39 @@ TREE_PHASES = {
     "gradients": "l1_geometry/alg-3@derived",
     "phases": "l1_geometry/alg-3@depth",
 }
+READINGS_OF_ALGORITHM_3 = {
+    "as printed": {
+        **TREE_PHASES,
+        "b": "l1_geometry/alg-3@batch",
+        "scale": "l1_geometry/alg-3@noise",
+        "offset": "l1_geometry/alg-3@offset",
+    },
+    "corrected": {
+        **TREE_PHASES,
+        "b": "l1_geometry/alg-3@corrected-batch",
+        "scale": "l1_geometry/alg-3@corrected-noise",
+        "offset": "l1_geometry/alg-3@corrected-offset",
+    },
+    "approximate": {
+        **TREE_PHASES,
+        "phases": "l1_geometry/alg-3@approximate-depth",
+        "b": "l1_geometry/alg-3@approximate-batch",
+        "scale": "l1_geometry/alg-3@approximate-noise",
+        "offset": "l1_geometry/alg-3@offset",
+    },
+    "concentrated": {
+        **TREE_PHASES,
+        "phases": "l1_geometry/alg-3@concentrated-depth",
+        "b": "l1_geometry/alg-3@concentrated-batch",
+        "scale": "l1_geometry/alg-3@concentrated-noise",
+        "offset": "l1_geometry/alg-3@corrected-offset",
+    },
+}
+TREE = {"phases": "T", "scale": "lambda_ts"}
 settings_of_alg_3 = settings(
     "l1_geometry/alg-3",
-    {
-        "as printed": {
-            **TREE_PHASES,
-            "b": "l1_geometry/alg-3@batch",
-            "scale": "l1_geometry/alg-3@noise",
-            "offset": "l1_geometry/alg-3@offset",
-        },
-        "corrected": {
-            **TREE_PHASES,
-            "b": "l1_geometry/alg-3@corrected-batch",
-            "scale": "l1_geometry/alg-3@corrected-noise",
-            "offset": "l1_geometry/alg-3@corrected-offset",
-        },
-        "approximate": {
-            **TREE_PHASES,
-            "phases": "l1_geometry/alg-3@approximate-depth",
-            "b": "l1_geometry/alg-3@approximate-batch",
-            "scale": "l1_geometry/alg-3@approximate-noise",
-            "offset": "l1_geometry/alg-3@offset",
-        },
-        "concentrated": {
-            **TREE_PHASES,
-            "phases": "l1_geometry/alg-3@concentrated-depth",
-            "b": "l1_geometry/alg-3@concentrated-batch",
-            "scale": "l1_geometry/alg-3@concentrated-noise",
-            "offset": "l1_geometry/alg-3@corrected-offset",
-        },
-    },
-    symbols={"phases": "T", "scale": "lambda_ts"},
+    READINGS_OF_ALGORITHM_3,
+    symbols=TREE,
     beside={"t": NUMBERED, "first": FOLLOWING},
     problems=drawn(n=(2**10, 2**28)),  # beyond it the leaves of a plan take seconds
 )
@@ -98,6 +101,25 @@ def lines_of_the_tree(context: Context, *, noise: str, steps: str, allocation: s
     records = told.lines.drawn(told.records) if allocation == "random" else told.records
     corners = np.broadcast_to(LASSO.domain.vertices, (len(records), *LASSO.domain.vertices.shape))
     return told.judged(printed_tree(told.lines, told.plan.phases, records, corners, told.start))
+
+
+PRINTED_SIZES = {
+    "as printed": (PureDP(1.0), 2**14),
+    "corrected": (PureDP(1.0), 2**14),
+    "approximate": (ApproxDP(1.0, 1e-5), 512),
+    "concentrated": (ApproxDP(1.0, 1e-5), 512),
+}
+
+
+@check("l1_geometry/alg-3", kind="accuracy", grid={"reading": tuple(PRINTED_SIZES)})
+def lines_at_the_stated_sizes(context: Context, *, reading: str) -> Verdict:
+    """The same with phases, batches and steps as the claims state them: no dial chooses their depth or size."""
+    promise, n = PRINTED_SIZES[reading]
+    algorithm = TreeFrankWolfe(**({} if reading == "as printed" else TreeFrankWolfe.readings[reading]))
+    told = Told.of(context, algorithm, LASSO, problem(LASSO, promise), n)
+    rows = as_stated(algorithm, problem(LASSO, promise), n, READINGS_OF_ALGORITHM_3[reading], symbols=TREE).phases
+    corners = np.broadcast_to(LASSO.domain.vertices, (len(told.records), *LASSO.domain.vertices.shape))
+    return told.judged(printed_tree(told.lines, rows, told.lines.drawn(told.records), corners, told.start))
 
 
 @check("l1_geometry/alg-3", kind="sensitivity", grid={"T": (1, 2, 4), "sensitivity": ("printed", "safe")})

@@ -12,6 +12,7 @@ from dpcheck.accounting import account
 from dpcheck.algorithms.l1_geometry import LocalizedMirrorDescent, StronglyConvexReduction, TreeFrankWolfe
 from dpcheck.checks import Context, check
 from dpcheck.engine.catalogue import claim
+from dpcheck.engine.executed import as_stated
 from dpcheck.engine.settings import FOLLOWING, NUMBERED, drawn, settings
 from dpcheck.engine.statements import bound_of
 from dpcheck.errors import Infeasible
@@ -79,10 +80,12 @@ def lines_of_the_restarts(context: Context, *, inner: str) -> Verdict:
     # So little noise that no step of a descent meets the edge of the domain.
     descent, tree = LocalizedMirrorDescent(c_sigma=0.3), TreeFrankWolfe(T=1, budget="economical")
     algorithm, n = StronglyConvexReduction(inner=tree if inner == "tree" else descent), 512
-    told = Told.of(context, algorithm, work, problem(work, PureDP(1.0) if inner == "tree" else ApproxDP(1.0, 1e-5)), n)
+    asked = problem(work, PureDP(1.0) if inner == "tree" else ApproxDP(1.0, 1e-5))
+    told = Told.of(context, algorithm, work, asked, n)
     x, first, outside = told.start, 0, 0
     c, noise, stated = work.constants, [1.0], [1.0]
-    for row in told.plan.phases:
+    rows = as_stated(algorithm, asked, n, RUNS).phases
+    for row in rows:
         records = told.records[:, first : first + row.records]
         first += row.records
         if inner == "descent":
@@ -98,9 +101,9 @@ def lines_of_the_restarts(context: Context, *, inner: str) -> Verdict:
         x = work.project(moved)
         outside += int((np.abs(moved).sum(axis=1) > 1).sum())
     verdict = combine([told.judged(x), agree(noise, stated, "noise of the runs")])
-    if len(told.plan.phases) < 3 or (inner == "tree" and not outside):
-        return differs(f"{len(told.plan.phases)} runs, {outside} of which end outside of the domain: too tame")
-    return replace(verdict, numbers={**verdict.numbers, "runs": len(told.plan.phases), "outside": outside})
+    if len(rows) < 3 or (inner == "tree" and not outside):
+        return differs(f"{len(rows)} runs, {outside} of which end outside of the domain: too tame")
+    return replace(verdict, numbers={**verdict.numbers, "runs": len(rows), "outside": outside})
 
 
 @check("l1_geometry/proc-strongly-convex-reduction", kind="accuracy", grid={"inner": ("tree", "descent")})

@@ -19,7 +19,7 @@ from dpcheck.engine.algorithms import algorithm, algorithms
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.setting import known
 from dpcheck.errors import Infeasible, InvalidInput
-from dpcheck.interfaces import Algorithm, Constants, Family, Problem, Rng, Schedule
+from dpcheck.interfaces import Algorithm, Array, Constants, Family, Problem, Rng, Schedule
 from dpcheck.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 from dpcheck.symbols import index, last
 from dpcheck.verdicts import Verdict, differs, holds, undecided
@@ -93,7 +93,7 @@ def settings(
     readings: Mapping[str, Any] = {PRINTED: stated} if printed else stated
     also = tuple(dict.fromkeys(name for of in readings.values() for name in of.values() if name != label))
     at = problems if isinstance(problems, Mapping) else dict.fromkeys(readings, problems or drawn())
-    drawer = _Drawer(label, at, dict(fields or {}), dict(symbols or {}), dict(powers or {}), inner)
+    drawer = Drawer(label, at, dict(fields or {}), dict(symbols or {}), dict(powers or {}), inner)
 
     def settings(context: Context, reading: str) -> Verdict:
         """Every setting that the schedule fixes is what its claim says, at drawn problems."""
@@ -104,7 +104,7 @@ def settings(
 
 
 @dataclass(frozen=True)
-class _Drawer:
+class Drawer:
     """Schedules of an algorithm at drawn problems; its fields are arguments of `settings`."""
 
     label: str
@@ -114,7 +114,7 @@ class _Drawer:
     powers: Mapping[str, int]
     inner: Inner | None
 
-    def draw(self, reading: str, stated: Stated, tries: int, rng: Rng) -> Iterator[list[_Plan]]:
+    def draw(self, reading: str, stated: Stated, tries: int, rng: Rng) -> Iterator[list[Plan]]:
         """The schedule at each problem that can be planned, followed by those of its calls."""
         own = {} if reading == PRINTED else dict(algorithms()[self.label].readings[reading])
         for _ in range(tries):
@@ -127,21 +127,19 @@ class _Drawer:
                 continue
             calls = {} if self.inner is None else {f"gradients{SEQUENCE}": _gradients_of_calls(schedule)}
             yield [
-                self._plan(chosen, problem, n, schedule, stated, calls),
+                self.plan(chosen, problem, n, schedule, stated, calls),
                 *self._called(reading, chosen, problem, schedule),
             ]
 
-    def _called(self, reading: str, chosen: Any, problem: Problem, schedule: Schedule[Any]) -> Iterator[_Plan]:
+    def _called(self, reading: str, chosen: Any, problem: Problem, schedule: Schedule[Any]) -> Iterator[Plan]:
         for phase in schedule.phases if self.inner else ():
             assert self.inner is not None
             around = {self.symbols.get(name, name): value for name, value in vars(phase).items() if _number(value)}
             # What is called is handed on, not chosen anew: an order k of the caller is that of its calls.
             around |= {name.rstrip("_"): value for name, value in vars(chosen).items() if _number(value)}
-            yield self._plan(
-                *self.inner.called(chosen, problem, phase), phase.inner, self.inner.stated[reading], around
-            )
+            yield self.plan(*self.inner.called(chosen, problem, phase), phase.inner, self.inner.stated[reading], around)
 
-    def _plan(
+    def plan(
         self,
         chosen: Algorithm[Any],
         problem: Problem,
@@ -149,7 +147,7 @@ class _Drawer:
         schedule: Schedule[Any],
         stated: Stated,
         around: Mapping[str, Any],
-    ) -> _Plan:
+    ) -> Plan:
         handed = {name: value for name, value in vars(chosen).items() if _number(value)}
         # What the algorithm is handed is closer to its formulas than what a problem calls by the same letter.
         own_terms = {name.rstrip("_"): value for name, value in handed.items()} | dict(chosen.terms(problem, n))
@@ -167,17 +165,17 @@ class _Drawer:
             if not hidden and (name in self.symbols or np.size(value) == 1 or symbol not in values):
                 values[symbol] = float(np.ravel(value)[0]) if np.size(value) == 1 else value
         where = f"n = {n:,}, d = {problem.constants.d} and {problem.privacy}"
-        return _Plan(where, stated, fixed, values, handed, self.powers)
+        return Plan(where, stated, fixed, values, handed, self.powers)
 
 
 @dataclass(frozen=True)
-class _Plan:
+class Plan:
     """One schedule: where it was drawn, who states what, what it fixes, values of symbols, numbers handed over."""
 
     where: str
     stated: Stated
     fixed: Mapping[str, Any]
-    values: Mapping[str, Any]
+    values: dict[str, Any]
     handed: Mapping[str, float]
     powers: Mapping[str, int]
 
@@ -197,14 +195,34 @@ class _Plan:
             value = self.fixed.get(name, self.values.get(name))
             if value is None:
                 return f"the schedule fixes no {name}, which {label} states"
+            if claim(label).bound is None:
+                return f"{label} has no formula"
             power = self.powers.get(name, 1)
             what = name if power == 1 else f"{name}^{power}"
-            # A formula of one phase may call the records of that phase n; how many they are is said in terms of all.
-            own = {} if value is self.values.get(OWN) else {"n": self.values.get(OWN)}
-            difference = _difference(what, label, value**power, self.values, own)
-            if difference:
+            ours, theirs = np.asarray(value**power, dtype=float), self._formula(label, value)
+            if difference := _difference(what, label, ours, theirs):
                 return f"{difference}, at {self.where}"
         return ""
+
+    def stated_value(self, name: str) -> Array:
+        """What the claim of a setting says, one number a phase of its fields; itself where the claim states a power."""
+        fixed = name in self.fixed
+        powered = self._formula(self.stated[name], self.fixed[name] if fixed else self.values[name])
+        powered = powered ** (1 / self.powers.get(name, 1))
+        return np.atleast_1d(powered) if fixed else powered
+
+    def _formula(self, label: str, value: Any) -> Array:
+        """The value of a claim's formula, in the shape of what is planned."""
+        bound = claim(label).bound
+        if bound is None:
+            raise InvalidInput(f"{label} states a setting, but has no formula")
+        # A formula of one phase may call the records of that phase n; how many they are is said in terms of all.
+        own = {} if value is self.values.get(OWN) else {"n": self.values.get(OWN)}
+        values, size, shape = dict(self.values), np.size(value), np.shape(value)
+        if shape and not _speaks_of_i(bound) and not bound.atoms(sp.Indexed):
+            values |= {name: value for name, value in own.items() if value is not None}
+        bound, terms = _unrolled(bound, values, size)
+        return np.broadcast_to(np.asarray(evaluate(bound, {**values, **terms}, label=label), dtype=float), shape)
 
 
 def fixes(schedule: Schedule[Any]) -> dict[str, Any]:
@@ -237,7 +255,7 @@ def _number(value: Any) -> bool:
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
-def _compared(planned: Sequence[list[_Plan]], stated: Stated, beside: Mapping[str, str]) -> Verdict:
+def _compared(planned: Sequence[list[Plan]], stated: Stated, beside: Mapping[str, str]) -> Verdict:
     for plan in itertools.chain.from_iterable(planned):
         wrong = plan.wrong(beside)
         if wrong:
@@ -248,16 +266,8 @@ def _compared(planned: Sequence[list[_Plan]], stated: Stated, beside: Mapping[st
     return holds(f"{said} at {len(planned)} drawn problems", "exact", numbers={"problems": len(planned)})
 
 
-def _difference(name: str, label: str, fixed: Any, values: Mapping[str, Any], own: Mapping[str, Any]) -> str:
+def _difference(name: str, label: str, ours: Array, theirs: Array) -> str:
     """What is wrong with one setting: "" where it agrees with its claim."""
-    bound = claim(label).bound
-    if bound is None:
-        return f"{label} has no formula"
-    ours = np.asarray(fixed, dtype=float)
-    if ours.ndim and not _speaks_of_i(bound) and not bound.atoms(sp.Indexed):
-        values = {**values, **{name: value for name, value in own.items() if value is not None}}
-    bound, terms = _unrolled(bound, values, ours.size)
-    theirs = np.broadcast_to(evaluate(bound, {**values, **terms}, label=label), ours.shape)
     wrong = ~np.isclose(ours, theirs, rtol=CLOSE, atol=0.0)
     if not wrong.any():
         return ""

@@ -1,0 +1,180 @@
+"""What a run does, against what claims state of its settings: their numbers in the printed lines, its calls, its noise.
+
+`settings` compares two typings, the schedule's and the claim's. Here the claims are held against what was carried out.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+import scipy.stats
+
+from dpcheck.checks import Check, Context, check
+from dpcheck.engine.algorithms import algorithm, algorithms
+from dpcheck.engine.settings import COUNTS, PRINTED, Drawer, Stated
+from dpcheck.errors import InvalidInput
+from dpcheck.geometry.norms import norm
+from dpcheck.harness import runtime
+from dpcheck.interfaces import Algorithm, Array, Law, Problem, Schedule
+from dpcheck.laws import Gaussian, GeneralizedGaussian, IsotropicLaplace, Laplace, PerRecord
+from dpcheck.running import Fixed, Run
+from dpcheck.verdicts import Outcome, Verdict, consistent, differs, holds
+
+P = TypeVar("P")
+
+
+def as_stated(
+    chosen: Algorithm[P],
+    problem: Problem,
+    n: int,
+    stated: Stated,
+    *,
+    symbols: Mapping[str, str] | None = None,
+    powers: Mapping[str, int] | None = None,
+) -> Schedule[P]:
+    """What an algorithm plans, with what claims state in place of what it fixes itself.
+
+    Printed lines that are replayed at the numbers of these phases do what a run does only where the claims are right:
+    the run, and no second typing, contradicts a wrong one. Fields that `stated` does not name stay as planned, and so
+    do the releases; whole numbers are rounded; there are as many phases as `stated["phases"]` says, the last ones left
+    out, or the last one more than once.
+
+    Args:
+        stated, symbols, powers: as of `settings`.
+    """
+    schedule = chosen.schedule(problem, n)
+    drawer = Drawer(chosen.label, {}, {}, dict(symbols or {}), dict(powers or {}), None)
+    plan = drawer.plan(chosen, problem, n, schedule, stated, {})
+    for name in stated.keys() - plan.fixed.keys():  # which the formulas of others use
+        plan.values[name] = plan.stated_value(name)
+    fields = {name: plan.stated_value(name) for name in stated if name in plan.fixed}
+    rows = [
+        replace(
+            row,  # type: ignore[type-var]
+            **{name: _like(getattr(row, name), each[i]) for name, each in fields.items() if name not in COUNTS},
+        )
+        for i, row in enumerate(schedule.phases)
+    ]
+    if "phases" in fields:
+        rows = [rows[min(i, len(rows) - 1)] for i in range(_like(len(rows), fields["phases"][0]))]
+    gradients = _like(schedule.gradients, fields["gradients"][0]) if "gradients" in fields else schedule.gradients
+    return replace(schedule, phases=tuple(rows), gradients=gradients)
+
+
+def _like(planned: Any, stated: float) -> Any:
+    """A number of the kind that is planned."""
+    return round(stated) if isinstance(planned, int | np.integer) else float(stated)
+
+
+def run_as_stated(
+    label: str,
+    stated: Stated | Mapping[str, Stated],
+    work: Any,
+    problem: Problem,
+    n: int,
+    *,
+    noises: Mapping[str, str] | None = None,
+    trials: int = 400,
+    fields: Mapping[str, Any] | None = None,
+    symbols: Mapping[str, str] | None = None,
+    powers: Mapping[str, int] | None = None,
+) -> Check:
+    """The check that a run asks for as many gradients, and adds as much noise, as claims state.
+
+    Args:
+        label, stated, symbols, powers: as of `settings`.
+        work, problem, n: what is run.
+        noises: setting that is a scale of noise -> the releases that it is of, by a shell pattern; the k-th of them
+            belongs to the k-th phase.
+        trials: of the run whose noise is looked at.
+        fields: of the algorithm, beside those of the reading.
+
+    The residuals (output - core) of a phase, in units of the stated scale, sum up to a χ² variable: the squares of
+    Gaussian ones, twice the absolute values of Laplace ones. Outside of its quantiles the claim differs from the run;
+    all phases together fail by chance as rarely as the cell may.
+    """
+    readings = _by_reading(stated)
+    parts = ("gradients", *(noises or {}))
+    also = tuple(dict.fromkeys(of[name] for of in readings.values() for name in parts if of.get(name, label) != label))
+
+    def run_as_stated(context: Context, reading: str) -> Verdict:
+        """Gradients that are asked for, and noise that is added, in a run at the printed constants."""
+        own = {} if reading == PRINTED else dict(algorithms()[label].readings[reading])
+        chosen, of = algorithm(label, **{**own, **(fields or {})}), readings[reading]
+        plan = as_stated(chosen, problem, n, of, symbols=symbols, powers=powers)
+        counted = _counted(context, chosen, work, problem, n, plan.gradients, of.get("gradients", ""))
+        if not noises or counted.outcome is not Outcome.HOLDS:
+            return counted
+        told = _noise(context, _run(context, chosen, work, problem, n, trials), plan, of, noises)
+        return replace(told, reason=f"{counted.reason}; {told.reason}")
+
+    expect = ("consistent",) if noises else ("holds",)
+    return check(label, kind="runtime", grid={"reading": tuple(readings)}, also=also, expect=expect)(run_as_stated)
+
+
+def _by_reading(stated: Stated | Mapping[str, Stated]) -> Mapping[str, Stated]:
+    readings: Mapping[str, Any] = stated
+    return readings if all(isinstance(each, Mapping) for each in stated.values()) else {PRINTED: readings}
+
+
+def _counted(
+    context: Context, chosen: Algorithm[Any], work: Any, problem: Problem, n: int, wanted: int, label: str
+) -> Verdict:
+    counts = runtime.count(chosen, work, problem, n, 1, context.seed, "counted as stated", n)
+    counted, by = int(counts.gradients.max()), label or "the schedule"
+    if counted != wanted:
+        return differs(f"{counted:,} gradients counted, {by} says {wanted:,}", "counted")
+    return holds(f"{counted:,} gradients counted, as {by} says", "counted")
+
+
+def _run(context: Context, chosen: Algorithm[Any], work: Any, problem: Problem, n: int, trials: int) -> Run[Any]:
+    run: Run[Any] = Run(chosen.schedule(problem, n), trials, context.rng("run"))
+    start = work.project(np.zeros((1, work.constants.d)))
+    chosen.execute(run, work, Fixed(work.rows(context.rng("data"), trials, n)), start)
+    return run
+
+
+def _noise(context: Context, run: Run[Any], plan: Schedule[Any], stated: Stated, noises: Mapping[str, str]) -> Verdict:
+    laws = {release.name: release.law for release in run.schedule.releases}
+    level = context.failure_probability / (2 * len(noises) * len(plan.phases))
+    widest = off = 0.0
+    for field, pattern in noises.items():
+        releases = [name for name in laws if fnmatch.fnmatchcase(name, pattern)]
+        if len(releases) != len(plan.phases):
+            return differs(f"{len(releases)} releases are called {pattern}, and {len(plan.phases)} phases are stated")
+        for name, row in zip(releases, plan.phases, strict=True):
+            residuals = [entry.output - entry.core for entry in run.transcript.entries if entry.name == name]
+            sums = [_chi_square(laws[name], each, float(getattr(row, field))) for each in residuals]
+            total, freedom = (sum(column) for column in zip(*sums, strict=True))
+            low, high = scipy.stats.chi2(freedom).interval(1 - 2 * level)
+            if not low <= total <= high:
+                said = f"the noise of {name} has {total / freedom:.4g} times the sum that {stated[field]} says"
+                return differs(f"{said}, where at most {high / freedom:.4g} is by chance", "sampled")
+            off, widest = max(off, abs(total / freedom - 1)), max(widest, high / low)
+    labels = ", ".join(stated[field] for field in noises)
+    return consistent(
+        f"the noise of {len(plan.phases)} phase(s) is as {labels} says, up to {off:.2g}",
+        "sampled",
+        notices=f"a sum of residuals that is off by a factor of {widest:.3g}",
+        failure_probability=context.failure_probability,
+    )
+
+
+def _chi_square(law: Law, residual: Array, scale: float) -> tuple[float, int]:
+    """A sum of the residuals (…, k) that is χ² distributed at this scale of the law, and its degrees of freedom."""
+    kind = law.law if isinstance(law, PerRecord) else law
+    size, k = residual.size, residual.shape[-1]
+    match kind:
+        case Gaussian():
+            return float((residual**2).sum() / scale**2), size
+        case GeneralizedGaussian():
+            return float((norm(residual, kind.r) ** 2).sum() / scale**2), size
+        case Laplace():
+            return float(2 * np.abs(residual).sum() / scale), 2 * size
+        case IsotropicLaplace():
+            return float(2 * norm(residual, 2.0).sum() / scale), 2 * size
+    raise InvalidInput(f"{type(kind).__name__} noise of {k} coordinates has no scale that is known here")
