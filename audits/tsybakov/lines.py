@@ -17,7 +17,8 @@ import numpy as np
 
 from dpcheck.checks import Context
 from dpcheck.claims import evaluate
-from dpcheck.engine.settings import drawn
+from dpcheck.engine.executed import as_stated
+from dpcheck.engine.settings import Inner, Stated, drawn
 from dpcheck.engine.statements import order_of, stated
 from dpcheck.errors import DpcheckError, Infeasible, InvalidInput
 from dpcheck.harness.lines import Seen
@@ -30,6 +31,7 @@ from dpcheck.verdicts import Verdict, differs, holds
 from dpcheck.workloads.tilted_power import SparseTilt
 
 from .cases import LINE, TILTED, problem, told
+from .lemmas import called
 
 LOOSE = ApproxDP(10.0, 0.5)
 """A budget at which clip levels exceed the Lipschitz constant, so that balls around the start are left, and noise is
@@ -214,16 +216,20 @@ def releases_of(phases: Sequence[Any], prefix: str = "", offset: int = 0) -> lis
     ]
 
 
-def lines_of_calls(context: Context, algorithm: Any, loss: str, n: int, *, on_balls: bool) -> Verdict:
+def lines_of_calls(
+    context: Context, algorithm: Any, loss: str, n: int, settings: Stated, reading: str, *, on_balls: bool
+) -> Verdict:
     """The calls of Algorithm 4, each on the ball around the output before it, or of Algorithm 5."""
-    work = LOSSES[loss]
+    work, reading = LOSSES[loss], "as printed" if reading == "literal" else reading
     seen = watch(context, algorithm, told(work, LOOSE), work, n)
+    calls = as_stated(algorithm, told(work, LOOSE), n, settings, symbols=LETTERS, inner=INSIDE, reading=reading).phases
     w, released = seen.start, []
-    for epoch in seen.plan.phases:
-        rows, phases = seen.rows[:, epoch.start : epoch.start + epoch.records], epoch.inner.phases
+    for epoch in calls:
+        rows = seen.rows[:, epoch.start : epoch.start + epoch.records]
         domain = (*seen.domain, (w, epoch.radius)) if on_balls else seen.domain
-        w = phases_of_algorithm_3(seen, algorithm, phases, rows, w, domain, f"{epoch.name}/")
-        released += releases_of(phases, f"{epoch.name}/", epoch.start)
+        w = phases_of_algorithm_3(seen, algorithm, epoch.inner.phases, rows, w, domain, f"{epoch.name}/")
+    for epoch in seen.plan.phases:
+        released += releases_of(epoch.inner.phases, f"{epoch.name}/", epoch.start)
     return seen.verdict(w, released)
 
 
@@ -351,6 +357,15 @@ PHASES = {
     },
 }  # fmt: skip
 """Who states the settings of the phases of Algorithm 3, by reading."""
+
+INSIDE = Inner(
+    called=called,
+    stated={
+        **{name: {**PHASES[name], "eta": "tsybakov/alg-4@eta"} for name in ("as printed", "corrected", "private")},
+        "every-loss": {},
+    },
+)
+"""Who states those of the phases of a call of Algorithm 4 or 5; of steps for every loss, nobody does."""
 
 
 def rough(rng: Rng) -> tuple[Problem, int]:

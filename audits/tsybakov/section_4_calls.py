@@ -12,7 +12,8 @@ import sympy as sp
 from dpcheck.algorithms.tsybakov import IteratedLocalised, StochasticApproximation
 from dpcheck.algorithms.tsybakov.epochs import Calls, doubling_parts, part_exponent
 from dpcheck.checks import Check, Context, by_size, check
-from dpcheck.engine.settings import Inner, Stated, settings
+from dpcheck.engine.executed import run_as_stated
+from dpcheck.engine.settings import Stated, settings
 from dpcheck.engine.statements import explicit_of, stated
 from dpcheck.harness import accuracy
 from dpcheck.harness.refutation import witnessed
@@ -22,8 +23,8 @@ from dpcheck.symbols import index, positive
 from dpcheck.verdicts import Verdict
 
 from .cases import LINE, approximation, iterated, told, well
-from .lemmas import accounted, called, counted, searched
-from .lines import FREELY, LETTERS, LOSSES, PHASES, as_assumed, lines_of_calls, planned_as, replayed, rough
+from .lemmas import accounted, counted, searched
+from .lines import FREELY, INSIDE, LETTERS, LOOSE, LOSSES, as_assumed, lines_of_calls, planned_as, replayed, rough
 from .plans import edges_as_assumed, promises_of_calls
 
 CONTRACTS = "claims hold where clipped steps contract: d = 1, linear, isotropic, generalised linear losses"
@@ -31,28 +32,34 @@ ALWAYS = "claims of clipped means at one point, which hold for every loss"
 COVERS = {"corrected": CONTRACTS, "private": ALWAYS, "every-loss": ALWAYS}
 
 
+OF_CALLS_AND_PARTS = {"radius": "tsybakov/alg-4@radius", "gradients": "tsybakov/alg-4@gradients"}
+
+
 def settings_of_calls(label: str, printed: Stated, corrected: Stated, **fields: Sequence[Any]) -> Check:
     """The settings of Algorithm 4 or 5, and those of the phases of its calls."""
-    shared = {"radius": "tsybakov/alg-4@radius", "gradients": "tsybakov/alg-4@gradients"}
-    readings = {"as printed": printed, "corrected": corrected, "private": corrected}
-    phases = {name: {**PHASES[name], "eta": "tsybakov/alg-4@eta"} for name in readings}
     return settings(
         label,
-        {name: {**shared, **own} for name, own in readings.items()},
+        {"as printed": printed, "corrected": corrected, "private": corrected},
         symbols=LETTERS,
         beside={"start": "where its records begin"},
         problems=rough,
         fields={"p": (1.0, 2.0), "k": (2.0, 4.0), "project": (True,), "lipschitz": ("ignored",), **fields},
-        inner=Inner(called=called, stated=phases),
+        inner=INSIDE,
     )
 
 
-PARTS_OF_4 = {"phases": "tsybakov/alg-4@calls", "records": "tsybakov/alg-4@records"}
+PARTS_OF_4 = {
+    **OF_CALLS_AND_PARTS, "phases": "tsybakov/alg-4@calls", "records": "tsybakov/alg-4@records"
+}  # fmt: skip
+CORRECTED_4 = {**PARTS_OF_4, "step": "tsybakov/alg-4@corrected-gamma"}
 settings_of_algorithm_4 = settings_of_calls(
-    "tsybakov/alg-4",
-    {**PARTS_OF_4, "step": "tsybakov/alg-4@gamma"},
-    {**PARTS_OF_4, "step": "tsybakov/alg-4@corrected-gamma"},
+    "tsybakov/alg-4", {**PARTS_OF_4, "step": "tsybakov/alg-4@gamma"}, CORRECTED_4
 )
+
+run_of_algorithm_4 = run_as_stated(
+    "tsybakov/alg-4", {"corrected": CORRECTED_4, "private": CORRECTED_4}, LOSSES["plane"], told(LOSSES["plane"], LOOSE),
+    256, fields=FREELY, symbols=LETTERS, inner=INSIDE,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -72,9 +79,9 @@ def lines_of_algorithm_4(context: Context, *, reading: str, loss: str) -> Verdic
     """Each call on its own part and ball, or on the whole domain, from the output before it; as printed with little
     noise.
     """
-    # unbound: the lines at the schedule's own numbers, which the settings compare with the claims
     fields = {**FREELY, **StochasticApproximation.readings[reading], "noise_dial": 1e-3 if reading == "literal" else 1}
-    return lines_of_calls(context, Short(**fields), loss, 16, on_balls=reading != "every-loss")
+    settings = {"radius": "tsybakov/alg-4@radius"}  # calls and records are those of `Short`
+    return lines_of_calls(context, Short(**fields), loss, 16, settings, reading, on_balls=reading != "every-loss")
 
 
 @check("tsybakov/alg-4@corrected", kind="privacy", grid={"reading": tuple(COVERS), "n": (64, 1024)})
@@ -168,25 +175,23 @@ def parts_of_the_proof_fit_into_the_data(context: Context, *, theta_bar: float) 
     )  # fmt: skip
 
 
-settings_of_algorithm_5 = settings_of_calls(
-    "tsybakov/alg-5",
-    {"phases": "tsybakov/alg-5@calls", "records": "tsybakov/alg-5@records", "step": "tsybakov/alg-4@gamma"},
-    {
-        "phases": "tsybakov/alg-5@calls",
-        "records": "tsybakov/alg-5@corrected-records",
-        "step": "tsybakov/alg-5@corrected-gamma",
-    },
-    theta_bar=(1.5, 2.0, 4.0),
-)
+PARTS_OF_5 = {**OF_CALLS_AND_PARTS, "phases": "tsybakov/alg-5@calls"}
+PRINTED_5 = {**PARTS_OF_5, "records": "tsybakov/alg-5@records", "step": "tsybakov/alg-4@gamma"}
+CORRECTED_5 = {**PARTS_OF_5, "records": "tsybakov/alg-5@corrected-records", "step": "tsybakov/alg-5@corrected-gamma"}
+settings_of_algorithm_5 = settings_of_calls("tsybakov/alg-5", PRINTED_5, CORRECTED_5, theta_bar=(1.5, 2.0, 4.0))
+run_of_algorithm_5 = run_as_stated(
+    "tsybakov/alg-5", {"corrected": CORRECTED_5, "private": CORRECTED_5}, LOSSES["plane"], told(LOSSES["plane"], LOOSE),
+    256, fields=FREELY, symbols=LETTERS, inner=INSIDE,
+)  # fmt: skip
 
 
 @check("tsybakov/alg-5", kind="accuracy", grid={"reading": ("literal", "corrected", "private"), "loss": tuple(LOSSES)})
 @replayed
 def lines_of_algorithm_5(context: Context, *, reading: str, loss: str) -> Verdict:
     """Each call on its own part, from the output before it, on the whole domain."""
-    # unbound: the lines at the schedule's own numbers, which the settings compare with the claims
     algorithm = IteratedLocalised(**FREELY, **IteratedLocalised.readings[reading])
-    return lines_of_calls(context, algorithm, loss, 64, on_balls=False)
+    settings = PRINTED_5 if reading == "literal" else CORRECTED_5
+    return lines_of_calls(context, algorithm, loss, 64, settings, reading, on_balls=False)
 
 
 @check("tsybakov/alg-5@corrected", kind="privacy", grid={"reading": ("corrected", "private"), "theta_bar": (1.5, 2.0)})

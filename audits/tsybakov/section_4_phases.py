@@ -16,6 +16,7 @@ from dpcheck.algorithms.tsybakov import LocalisedClipped
 from dpcheck.algorithms.tsybakov.localised import corrected
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import claim
+from dpcheck.engine.executed import as_stated, run_as_stated
 from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import bound_of, stated
 from dpcheck.errors import DpcheckError, Infeasible
@@ -75,6 +76,13 @@ settings_of_algorithm_3 = settings(
     fields={"p": (1.0, 1.5, 2.0), "k": (2.0, 3.0, 4.0), "project": (True,), "lipschitz": ("ignored",)},
 )
 
+run_of_algorithm_3 = run_as_stated(
+    "tsybakov/alg-3",
+    {reading: of for reading, of in PHASES.items() if reading != "as printed"},
+    LOSSES["plane"], told(LOSSES["plane"], LOOSE), 16,
+    noises={"sigma": "phase *"}, trials=2000, symbols=LETTERS, fields=FREELY,
+)  # fmt: skip
+
 
 @check(
     "tsybakov/alg-3",
@@ -84,12 +92,12 @@ settings_of_algorithm_3 = settings(
 @replayed
 def lines_of_algorithm_3(context: Context, *, reading: str, loss: str) -> Verdict:
     """Every phase on its own batch, from the output before it, on its ball or projected; noise as the plan has it."""
-    # unbound: the lines at the schedule's own numbers, which the settings compare with the claims
     algorithm, work = LocalisedClipped(**{**FREELY, **LocalisedClipped.readings[reading]}), LOSSES[loss]
     seen = watch(context, algorithm, told(work, LOOSE), work, 16)
-    phases = seen.plan.phases
+    settings = PHASES["as printed" if reading == "literal" else reading]
+    phases = as_stated(algorithm, told(work, LOOSE), 16, settings, symbols=LETTERS).phases
     end = phases_of_algorithm_3(seen, algorithm, phases, seen.rows, seen.start, seen.domain)
-    return seen.verdict(end, releases_of(phases))
+    return seen.verdict(end, releases_of(seen.plan.phases))
 
 
 @check("tsybakov/alg-3", kind="transcription", grid={"p": (1.0, 2.0), "n": (16, 256)})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import scipy
@@ -11,7 +12,8 @@ import scipy
 from dpcheck.accounting.placing import placing_delta
 from dpcheck.algorithms.tsybakov import IteratedAccelerated, PermutedAccelerated
 from dpcheck.checks import Context, by_size, check
-from dpcheck.engine.settings import Inner, settings
+from dpcheck.engine.executed import as_stated, run_as_stated
+from dpcheck.engine.settings import Inner, Stated, settings
 from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy, risk, runtime
 from dpcheck.harness.budget import with_budget
@@ -41,10 +43,20 @@ PLACED = {
     "sigma": "tsybakov/alg-6@placed",
     "gradients": "tsybakov/alg-6@placed-gradients",
 }
+FEW_PLACES = ApproxDP(0.2, 0.1)
+"""At which a few records have places to draw."""
+
+
+def of_batches(settings: Stated) -> Stated:
+    """Those that hold whatever number of batches is asked for."""
+    return {name: label for name, label in settings.items() if name != "T"}
+
+
 FOUND = {"sigma": "where no claim has it, it is searched for: the least at which delta is spent, which claims have"}
 
 WEIGHTS = {"corrected": "tsybakov/alg-6@weights", "printed": "tsybakov/alg-7@weights"}
 
+SIGMA_SQUARED: Any = {"symbols": {"level": "C"}, "powers": {"sigma": 2}}
 settings_of_algorithm_6 = settings(
     "tsybakov/alg-6",
     {
@@ -54,11 +66,16 @@ settings_of_algorithm_6 = settings(
         "shuffle": {**BATCHES, "delta": "tsybakov/alg-6@shuffle-delta"},
         "placed": PLACED,
     },
-    symbols={"level": "C"},
     beside=FOUND,
     fields={"k": (2.0, 3.0, 4.0)},
-    powers={"sigma": 2},
+    **SIGMA_SQUARED,
 )
+run_of_algorithm_6 = run_as_stated(  # where all places are drawn at once, gradients of all records are asked for
+    "tsybakov/alg-6",
+    {"literal": VARIANCE, "placed": {name: label for name, label in PLACED.items() if name != "gradients"}},
+    LOSSES["plane"], told(LOSSES["plane"], FEW_PLACES), 60,
+    noises={"sigma": "batch"}, **SIGMA_SQUARED,
+)  # fmt: skip
 
 
 @check(
@@ -72,9 +89,9 @@ def lines_of_algorithm_6(context: Context, *, weights: str, loss: str) -> Verdic
     """Permuted batches, points between averages and steps, clipped means and prox steps; three records spare."""
     algorithm, work = PermutedAccelerated(weights=weights, batches=5, calibration="plain"), LOSSES[loss]  # type: ignore[arg-type]
     seen = watch(context, algorithm, told(work, LOOSE), work, 33)
-    (row,) = seen.plan.phases
+    (row,) = as_stated(algorithm, told(work, LOOSE), 33, of_batches(BATCHES), **SIGMA_SQUARED).phases
     end = steps_of_algorithm_6(seen, WEIGHTS[weights], row, seen.rows, seen.start, seen.domain)
-    return seen.verdict(end, [batches_of(row)])
+    return seen.verdict(end, [batches_of(*seen.plan.phases)])
 
 
 @check("tsybakov/alg-6", kind="sensitivity", grid={"weights": ("corrected", "printed")})
@@ -157,22 +174,32 @@ CALLS = {
     "radius": "tsybakov/alg-4@radius",
     "gradients": "tsybakov/alg-4@gradients",
 }
+READINGS_OF_ALGORITHM_7 = {
+    "literal": {**CALLS, "records": "tsybakov/alg-7@records"}, "corrected": CALLS, "shrinking": CALLS
+}  # fmt: skip
+PARTS = Inner(
+    called=called,
+    stated={
+        "literal": BATCHES,
+        "corrected": BATCHES,
+        "shrinking": {**BATCHES, "D": "tsybakov/alg-7@shrinking-diameter"},
+    },
+)
+"""What a call fixes beside its noise."""
 settings_of_algorithm_7 = settings(
     "tsybakov/alg-7",
-    {"literal": {**CALLS, "records": "tsybakov/alg-7@records"}, "corrected": CALLS, "shrinking": CALLS},
+    READINGS_OF_ALGORITHM_7,
     symbols={"level": "C", "radius": "R"},
     beside={"start": "where its records begin", **FOUND},
     fields={"k": (2.0, 4.0), "theta_bar": (1.5, 2.0, 4.0), "calibration": ("literal",)},
     powers={"sigma": 2},
-    inner=Inner(
-        called=called,
-        stated={
-            "literal": VARIANCE,
-            "corrected": VARIANCE,
-            "shrinking": {**VARIANCE, "D": "tsybakov/alg-7@shrinking-diameter"},
-        },
-    ),
+    inner=replace(PARTS, stated={name: {**of, **VARIANCE} for name, of in PARTS.stated.items()}),
 )
+
+run_of_algorithm_7 = run_as_stated(
+    "tsybakov/alg-7", READINGS_OF_ALGORITHM_7, LOSSES["plane"], told(LOSSES["plane"], LOOSE), 64,
+    symbols={"level": "C", "radius": "R"}, inner=PARTS,
+)  # fmt: skip
 
 
 @check(
@@ -183,12 +210,15 @@ def lines_of_algorithm_7(context: Context, *, reading: str, loss: str) -> Verdic
     """Calls of Algorithm 6 on parts of doubling size, each from the output before it, on the domain or a ball of it."""
     algorithm, work = IteratedAccelerated(**IteratedAccelerated.readings[reading]), LOSSES[loss]
     seen = watch(context, algorithm, told(work, LOOSE), work, 64)
+    settings: Any = {"symbols": {"level": "C", "radius": "R"}, "inner": PARTS, "reading": reading}
+    calls = as_stated(algorithm, told(work, LOOSE), 64, READINGS_OF_ALGORITHM_7[reading], **settings).phases
     w, released = seen.start, []
-    for epoch in seen.plan.phases:
+    for epoch in calls:
         rows, (row,) = seen.rows[:, epoch.start : epoch.start + epoch.records], epoch.inner.phases
         domain = (*seen.domain, (w, epoch.radius)) if reading == "shrinking" else seen.domain
         w = steps_of_algorithm_6(seen, WEIGHTS[algorithm.weights], row, rows, w, domain, f"{epoch.name}/")
-        released.append(batches_of(row, f"{epoch.name}/", epoch.start))
+    for epoch in seen.plan.phases:
+        released.append(batches_of(*epoch.inner.phases, f"{epoch.name}/", epoch.start))
     return seen.verdict(w, released)
 
 
@@ -293,10 +323,12 @@ def lines_of_placed_batches(context: Context, *, loss: str) -> Verdict:
     places are drawn from as the plan tells the accountant.
     """
     work, n, trials = LOSSES[loss], 12, 100
-    seen = watch(context, placed(batches=5), told(work, ApproxDP(0.2, 0.1)), work, n, trials)
-    (row,), (drawn,) = seen.plan.phases, seen.run.transcript.coins
+    seen = watch(context, placed(batches=5), told(work, FEW_PLACES), work, n, trials)
+    (row,) = as_stated(placed(batches=5), told(work, FEW_PLACES), n, of_batches(PLACED), **SIGMA_SQUARED).phases
+    (planned_row,), (drawn,) = seen.plan.phases, seen.run.transcript.coins
     end = steps_of_places(seen, "tsybakov/alg-6@weights", row, seen.rows, seen.start, seen.domain)
-    lines = seen.verdict(end, [Released("batch", row.sigma, 0, n, row.T, 2 * row.level / row.b)])
+    released = Released("batch", planned_row.sigma, 0, n, planned_row.T, 2 * planned_row.level / planned_row.b)
+    lines = seen.verdict(end, [released])
     shares = drawn.mean(axis=(0, 1))
     planned = seen.plan.releases[0].reads[0].sampling
     places = (2 * row.T, planned.size if planned is not None else 1)

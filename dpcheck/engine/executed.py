@@ -15,14 +15,14 @@ import scipy.stats
 
 from dpcheck.checks import Check, Context, check
 from dpcheck.engine.algorithms import algorithm, algorithms
-from dpcheck.engine.settings import COUNTS, PRINTED, Drawer, Stated
+from dpcheck.engine.settings import COUNTS, PRINTED, Drawer, Inner, Plan, Stated
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry.norms import norm
 from dpcheck.harness import runtime
 from dpcheck.interfaces import Algorithm, Array, Law, Problem, Schedule
 from dpcheck.laws import Gaussian, GeneralizedGaussian, IsotropicLaplace, Laplace, PerRecord
 from dpcheck.running import Fixed, Run
-from dpcheck.verdicts import Outcome, Verdict, consistent, differs, holds
+from dpcheck.verdicts import Outcome, Verdict, combine, consistent, differs, holds
 
 P = TypeVar("P")
 
@@ -35,6 +35,8 @@ def as_stated(
     *,
     symbols: Mapping[str, str] | None = None,
     powers: Mapping[str, int] | None = None,
+    inner: Inner | None = None,
+    reading: str = PRINTED,
 ) -> Schedule[P]:
     """What an algorithm plans, with what claims state in place of what it fixes itself.
 
@@ -44,21 +46,28 @@ def as_stated(
     out, or the last one more than once.
 
     Args:
-        stated, symbols, powers: as of `settings`.
+        stated, symbols, powers, inner: as of `settings`.
+        reading: of which `inner.stated` is taken.
     """
     schedule = chosen.schedule(problem, n)
-    drawer = Drawer(chosen.label, {}, {}, dict(symbols or {}), dict(powers or {}), None)
-    plan = drawer.plan(chosen, problem, n, schedule, stated, {})
-    for name in stated.keys() - plan.fixed.keys():  # which the formulas of others use
+    drawer = Drawer(chosen.label, {}, {}, dict(symbols or {}), dict(powers or {}), inner)
+    own, *_ = drawer.plans(chosen, problem, n, schedule, stated, reading)
+    told = _told(schedule, own)
+    rows: list[Any] = list(told.phases)
+    for i, plan in enumerate(drawer.calls(reading, chosen, problem, told)):
+        rows[i] = replace(rows[i], inner=_told(rows[i].inner, plan))
+    return replace(told, phases=tuple(rows))
+
+
+def _told(schedule: Schedule[P], plan: Plan) -> Schedule[P]:
+    """A schedule with what a plan of it states."""
+    for name in plan.stated.keys() - plan.fixed.keys():  # which the formulas of others use
         plan.values[name] = plan.stated_value(name)
-    fields = {name: plan.stated_value(name) for name in stated if name in plan.fixed}
-    rows = [
-        replace(
-            row,  # type: ignore[type-var]
-            **{name: _like(getattr(row, name), each[i]) for name, each in fields.items() if name not in COUNTS},
-        )
-        for i, row in enumerate(schedule.phases)
-    ]
+    fields = {name: plan.stated_value(name) for name in plan.stated if name in plan.fixed}
+    rows: list[Any] = list(schedule.phases)
+    for i, row in enumerate(rows):
+        numbers = {name: _like(getattr(row, name), each[i]) for name, each in fields.items() if name not in COUNTS}
+        rows[i] = replace(row, **numbers)
     if "phases" in fields:
         rows = [rows[min(i, len(rows) - 1)] for i in range(_like(len(rows), fields["phases"][0]))]
     gradients = _like(schedule.gradients, fields["gradients"][0]) if "gradients" in fields else schedule.gradients
@@ -82,11 +91,12 @@ def run_as_stated(
     fields: Mapping[str, Any] | None = None,
     symbols: Mapping[str, str] | None = None,
     powers: Mapping[str, int] | None = None,
+    inner: Inner | None = None,
 ) -> Check:
     """The check that a run asks for as many gradients, and adds as much noise, as claims state.
 
     Args:
-        label, stated, symbols, powers: as of `settings`.
+        label, stated, symbols, powers, inner: as of `settings`.
         work, problem, n: what is run.
         noises: setting that is a scale of noise -> the releases that it is of, by a shell pattern; the k-th of them
             belongs to the k-th phase.
@@ -105,12 +115,16 @@ def run_as_stated(
         """Gradients that are asked for, and noise that is added, in a run at the printed constants."""
         own = {} if reading == PRINTED else dict(algorithms()[label].readings[reading])
         chosen, of = algorithm(label, **{**own, **(fields or {})}), readings[reading]
-        plan = as_stated(chosen, problem, n, of, symbols=symbols, powers=powers)
-        counted = _counted(context, chosen, work, problem, n, plan.gradients, of.get("gradients", ""))
-        if not noises or counted.outcome is not Outcome.HOLDS:
-            return counted
-        told = _noise(context, _run(context, chosen, work, problem, n, trials), plan, of, noises)
-        return replace(told, reason=f"{counted.reason}; {told.reason}")
+        plan = as_stated(chosen, problem, n, of, symbols=symbols, powers=powers, inner=inner, reading=reading)
+        verdicts = []
+        if "gradients" in of:
+            verdicts.append(_counted(context, chosen, work, problem, n, plan.gradients, of["gradients"]))
+        if noises:
+            run = _run(context, chosen, work, problem, n, trials)
+            verdicts.append(_noise(context, run, plan, of, noises))
+        worst = combine(verdicts)
+        agrees = worst.outcome in (Outcome.HOLDS, Outcome.CONSISTENT)
+        return replace(worst, reason="; ".join(each.reason for each in verdicts)) if agrees else worst
 
     expect = ("consistent",) if noises else ("holds",)
     return check(label, kind="runtime", grid={"reading": tuple(readings)}, also=also, expect=expect)(run_as_stated)
@@ -125,10 +139,10 @@ def _counted(
     context: Context, chosen: Algorithm[Any], work: Any, problem: Problem, n: int, wanted: int, label: str
 ) -> Verdict:
     counts = runtime.count(chosen, work, problem, n, 1, context.seed, "counted as stated", n)
-    counted, by = int(counts.gradients.max()), label or "the schedule"
+    counted = int(counts.gradients.max())
     if counted != wanted:
-        return differs(f"{counted:,} gradients counted, {by} says {wanted:,}", "counted")
-    return holds(f"{counted:,} gradients counted, as {by} says", "counted")
+        return differs(f"{counted:,} gradients counted, {label} says {wanted:,}", "counted")
+    return holds(f"{counted:,} gradients counted, as {label} says", "counted")
 
 
 def _run(context: Context, chosen: Algorithm[Any], work: Any, problem: Problem, n: int, trials: int) -> Run[Any]:
@@ -155,9 +169,9 @@ def _noise(context: Context, run: Run[Any], plan: Schedule[Any], stated: Stated,
                 said = f"the noise of {name} has {total / freedom:.4g} times the sum that {stated[field]} says"
                 return differs(f"{said}, where at most {high / freedom:.4g} is by chance", "sampled")
             off, widest = max(off, abs(total / freedom - 1)), max(widest, high / low)
-    labels = ", ".join(stated[field] for field in noises)
+    labels, phases = ", ".join(stated[field] for field in noises), len(plan.phases)
     return consistent(
-        f"the noise of {len(plan.phases)} phase(s) is as {labels} says, up to {off:.2g}",
+        f"the noise of {phases} phase{'s' if phases > 1 else ''} is as {labels} says, up to {off:.2g}",
         "sampled",
         notices=f"a sum of residuals that is off by a factor of {widest:.3g}",
         failure_probability=context.failure_probability,

@@ -125,21 +125,28 @@ class Drawer:
                 schedule = chosen.schedule(problem, n)
             except (Infeasible, InvalidInput):
                 continue
-            calls = {} if self.inner is None else {f"gradients{SEQUENCE}": _gradients_of_calls(schedule)}
-            yield [
-                self.plan(chosen, problem, n, schedule, stated, calls),
-                *self._called(reading, chosen, problem, schedule),
-            ]
+            yield self.plans(chosen, problem, n, schedule, stated, reading)
 
-    def _called(self, reading: str, chosen: Any, problem: Problem, schedule: Schedule[Any]) -> Iterator[Plan]:
+    def plans(
+        self, chosen: Any, problem: Problem, n: int, schedule: Schedule[Any], stated: Stated, reading: str
+    ) -> list[Plan]:
+        """Of an algorithm, followed by those of what it calls."""
+        calls = {} if self.inner is None else {f"gradients{SEQUENCE}": _gradients_of_calls(schedule)}
+        own = self._plan(chosen, problem, n, schedule, stated, calls)
+        return [own, *self.calls(reading, chosen, problem, schedule)]
+
+    def calls(self, reading: str, chosen: Any, problem: Problem, schedule: Schedule[Any]) -> Iterator[Plan]:
+        """Of what is called in the phases of a schedule."""
         for phase in schedule.phases if self.inner else ():
             assert self.inner is not None
             around = {self.symbols.get(name, name): value for name, value in vars(phase).items() if _number(value)}
             # What is called is handed on, not chosen anew: an order k of the caller is that of its calls.
             around |= {name.rstrip("_"): value for name, value in vars(chosen).items() if _number(value)}
-            yield self.plan(*self.inner.called(chosen, problem, phase), phase.inner, self.inner.stated[reading], around)
+            yield self._plan(
+                *self.inner.called(chosen, problem, phase), phase.inner, self.inner.stated[reading], around
+            )
 
-    def plan(
+    def _plan(
         self,
         chosen: Algorithm[Any],
         problem: Problem,
