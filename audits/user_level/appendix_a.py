@@ -18,6 +18,7 @@ from dpcheck.algorithms.user_level import ThresholdTest
 from dpcheck.algorithms.user_level.subsample import subsampled
 from dpcheck.auditing.exact import exact_epsilon
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.executed import as_stated
 from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import explicit_of, stated
 from dpcheck.errors import InvalidInput
@@ -33,9 +34,10 @@ from dpcheck.verdicts import Outcome, Verdict, combine, differs, refuted
 from .cases import linear, plain
 from .lemmas import joint_convexity, place_by_place, sampled_delta, tight_deviation
 
+ALG_4 = {"threshold": "user_level/alg-4@threshold", "query": "user_level/alg-4@query"}
 settings_of_alg_4 = settings(
     "user_level/alg-4",
-    {"threshold": "user_level/alg-4@threshold", "query": "user_level/alg-4@query"},
+    ALG_4,
     beside={"count": "the queries are handed to it", "level": "the threshold is handed to it"},
 )
 
@@ -420,16 +422,19 @@ def answers_of_the_threshold_test(context: Context, *, above: str) -> Verdict:
     )
 
 
-@check("user_level/alg-4", kind="accuracy")
-def lines_of_algorithm_4(context: Context) -> Verdict:
-    """Bits and queries replayed: entries are cut to [0, 1] and added up, one coin for all, the first 1 ends it."""
+@check("user_level/alg-4", kind="accuracy", grid={"sensitivity": (1.0, 1.5)})
+def lines_of_algorithm_4(context: Context, *, sensitivity: float) -> Verdict:
+    """Bits and queries replayed: entries are cut to [0, 1] and added up, one coin for all, the first 1 ends it; under
+    the stated noise, of which queries that a user moves by up to 3/2 get 3/2 as much.
+    """
     n, T, trials = 3, 6, 200
-    algorithm = ThresholdTest(level=2.0, count=T, sensitivity=1.5)
+    algorithm = ThresholdTest(level=2.0, count=T, sensitivity=sensitivity)
     told, data = Problem.of(plain(1, 1), PureDP(2.0)), context.rng("data").uniform(-0.5, 1.5, size=(trials, n, T))
     run: Run[Any] = Run(algorithm.schedule(told, n), trials, context.rng("run"))
     bits = algorithm.execute(run, linear(1, 1), Fixed(data), np.zeros((1, 1)))
-    law, (row,) = run.find("bit").law, run.schedule.phases
-    if (law.threshold, law.query) != (row.threshold, row.query):  # type: ignore[attr-defined]
+    law, (row,) = run.find("bit").law, as_stated(replace(algorithm, sensitivity=1.0), told, n, ALG_4).phases
+    scales = np.array([law.threshold, law.query]) / sensitivity  # type: ignore[attr-defined]
+    if not np.allclose(scales, (row.threshold, row.query), rtol=1e-12):
         return differs(f"the law of the bits is {law}, the settings are {row}")
     if len(run.transcript.coins) != 1:
         return differs(f"{len(run.transcript.coins)} coins are tossed for the threshold, which has one")

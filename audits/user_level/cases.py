@@ -21,6 +21,7 @@ from dpcheck.algorithms.user_level.sizes import best_q, log_ratio
 from dpcheck.algorithms.user_level.strongly_convex import Round
 from dpcheck.checks import Context
 from dpcheck.engine.catalogue import claim
+from dpcheck.engine.executed import as_stated
 from dpcheck.engine.statements import bound_of, explicit_of, stated
 from dpcheck.geometry import Ball
 from dpcheck.harness import accuracy, domain, risk
@@ -99,14 +100,22 @@ def top(work: Any) -> float:
     return float(work.constants.lipschitz(2.0) * work.constants.diameter(2.0))
 
 
-def counted(algorithm: Any, work: Any, told: Problem, n: int, seed: int) -> tuple[float, int]:
-    """Gradients of single samples in one run that did not halt, and what its schedule claims."""
+def counted(
+    algorithm: Any, work: Any, told: Problem, n: int, seed: int, label: str, **names: Any
+) -> tuple[float, int, int]:
+    """Gradients of single samples in one run that did not halt, what its schedule has, and what a claim states.
+
+    Args:
+        label: of the claim; "" where none states it.
+        names: `symbols`, as of `as_stated`.
+    """
     each: Any = CountingWorkload(work.each)
     users = Users(each, work.samples)
     schedule = algorithm.schedule(told, n)
     run: Run[Any] = Run(schedule, 1, seeds.stream(seed, "counted", n))
     algorithm.execute(run, users, Fresh(users, 1, n, seed), np.zeros((1, told.constants.d)))
-    return (float(each.gradients) if run.active.all() else math.nan), int(schedule.gradients)
+    stated = as_stated(algorithm, told, n, {"gradients": label} if label else {}, **names).gradients
+    return (float(each.gradients) if run.active.all() else math.nan), int(schedule.gradients), stated
 
 
 def promised(algorithm: Any, told: Problem, n: int, **numbers: Any) -> Verdict:

@@ -12,6 +12,8 @@ import numpy as np
 from dpcheck.algorithms.user_level.minibatch import Batches
 from dpcheck.algorithms.user_level.sampled import TestedMean
 from dpcheck.checks import Context
+from dpcheck.engine.executed import as_stated
+from dpcheck.engine.settings import Stated
 from dpcheck.engine.statements import stated
 from dpcheck.harness.symbolic import agree
 from dpcheck.interfaces import Algorithm, Array, Problem, Rng
@@ -172,9 +174,12 @@ Lines = Callable[[Tape, Any, Any, Array, Array], Array]
 
 def replayed(
     context: Context, algorithm: Algorithm[Any], work: Any, told: Problem, values: Array, lines: Lines,
-    devices: tuple[str, ...] = (),
+    devices: tuple[str, ...] = (), settings: Stated | None = None, **names: Any,
 ) -> Verdict:  # fmt: skip
-    """Runs an algorithm on data (trials, n, *record), from a start that is not the centre, and replays it."""
+    """Runs an algorithm on data (trials, n, *record), from a start that is not the centre, and replays it.
+
+    At the numbers that the claims of `settings` state; `names` as of `as_stated`.
+    """
     trials, n = values.shape[:2]
     start = work.project(np.broadcast_to(0.3 / np.arange(1, told.constants.d + 1), (1, told.constants.d)))
     plan = algorithm.schedule(told, n)
@@ -182,7 +187,8 @@ def replayed(
     entries = np.asarray(algorithm.execute(run, work, Fixed(values), start))
     tape = Tape(run)
     try:
-        answer = lines(tape, work, plan, values, np.broadcast_to(start, (trials, start.shape[1])))
+        stated = as_stated(algorithm, told, n, settings, **names) if settings else plan
+        answer = lines(tape, work, stated, values, np.broadcast_to(start, (trials, start.shape[1])))
     except OtherLine as error:
         return differs(str(error), "exact")
     if entries.shape != answer.shape:

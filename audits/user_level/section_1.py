@@ -19,6 +19,7 @@ from dpcheck.algorithms.user_level.descent import sgd
 from dpcheck.auditing.exact import exact_epsilon
 from dpcheck.auditing.finite_laws import product, randomised_response
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.executed import run_as_stated
 from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of, order_of, stated
 from dpcheck.geometry import Box
@@ -53,6 +54,7 @@ from .cases import (
     linear,
     plain,
     problem,
+    quadratic,
     top,
     without_localisation,
     without_log,
@@ -61,21 +63,30 @@ from .cases import (
 from .lines import BESIDE, group_privacy, replayed, three_kinds
 from .plans import passes
 
+OF_THE_BASELINE = {
+    "phases": "user_level/proc-group-privacy@phases",
+    "users": "user_level/proc-group-privacy@users",
+    "steps": "user_level/proc-group-privacy@steps",
+    "eta": "user_level/proc-group-privacy@eta",
+    "sigma": "user_level/proc-group-privacy@sigma",
+    "moves": "user_level/proc-group-privacy@movement",
+    "gradients": "user_level/proc-group-privacy@gradients",
+}
+LETTERS = {"users": "N", "steps": "T"}
 settings_of_group_privacy = settings(
     "user_level/proc-group-privacy",
-    {
-        "phases": "user_level/proc-group-privacy@phases",
-        "users": "user_level/proc-group-privacy@users",
-        "steps": "user_level/proc-group-privacy@steps",
-        "eta": "user_level/proc-group-privacy@eta",
-        "sigma": "user_level/proc-group-privacy@sigma",
-        "moves": "user_level/proc-group-privacy@movement",
-        "gradients": "user_level/proc-group-privacy@gradients",
-    },
-    symbols={"users": "N", "steps": "T"},
+    OF_THE_BASELINE,
+    symbols=LETTERS,
     beside=BESIDE,
     problems=drawn(users=(1, 3), n=(4, 2.0**8), d=(1, 3), epsilon=(4, 10)),  # 4/beta is the least at some of them
 )
+
+run_of_the_baseline = run_as_stated(
+    "user_level/proc-group-privacy",
+    {name: label for name, label in OF_THE_BASELINE.items() if name != "gradients"},  # of users, not of samples
+    quadratic(3, 2), problem(quadratic(3, 2), 8.0), 40,
+    noises={"sigma": "*"}, trials=4000, symbols=LETTERS,
+)  # fmt: skip
 
 
 @check("user_level/proc-group-privacy", kind="transcription")
@@ -338,22 +349,25 @@ def baseline_moves_by_its_claim(context: Context, *, loss: str) -> Verdict:
     return sensitivity.judge(search, certificate=proof)
 
 
-@check("user_level/proc-group-privacy", kind="accuracy")
-def lines_of_the_baseline(context: Context) -> Verdict:
-    """All passes replayed from their releases: steps and noise that leave the domain."""
-    work = linear(2, 3)
+@check("user_level/proc-group-privacy", kind="accuracy", grid={"printed": (True, False)})
+def lines_of_the_baseline(context: Context, *, printed: bool) -> Verdict:
+    """All passes replayed from their releases: the printed steps, and longer ones that leave the domain."""
+    work = (quadratic if printed else linear)(2, 3)
     users = three_kinds(context.rng("users"), 10, 21, 3, middle=0.5)
     told = problem(work, 8.0)
-    return replayed(context, GroupPrivacy(eta=2.0), work, told, users, group_privacy, ("projections",))
+    algorithm, devices = GroupPrivacy(eta=None if printed else 2.0), () if printed else ("projections",)
+    settings = {name: label for name, label in OF_THE_BASELINE.items() if printed or name != "eta"}
+    return replayed(context, algorithm, work, told, users, group_privacy, devices, settings, symbols=LETTERS)
 
 
 @check("user_level/proc-group-privacy", kind="runtime", grid={"n": (64, 200)})
 def baseline_takes_linear_time(context: Context, *, n: int) -> Verdict:
     """Gradients of a run, sample by sample, at most nm."""
-    work = linear(2, 5)
-    value, planned = counted(GroupPrivacy(), work, problem(work), n, context.seed)
-    if value != planned:
-        return differs(f"{value:g} counted, {planned} planned", "counted")
+    work = quadratic(2, 5)
+    label = OF_THE_BASELINE["gradients"]
+    value, *expected = counted(GroupPrivacy(), work, problem(work), n, context.seed, label, symbols=LETTERS)
+    if {value} != {*expected}:
+        return differs(f"{value:g} counted, {expected} planned and stated", "counted")
     return runtime.verdict(value, float(n * 5), x=float(n))
 
 

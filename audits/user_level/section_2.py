@@ -61,10 +61,11 @@ ALG_1 = {
     "sigma": "user_level/alg-1@sigma",
     "gradients": "user_level/alg-1@gradients",
 }
+LETTERS = {"groups": "C", "members": "N", "steps": "T"}
 settings_of_alg_1 = settings(
     "user_level/alg-1",
     {"as printed": ALG_1, "literal": ALG_1, "corrected": ALG_1},
-    symbols={"groups": "C", "members": "N", "steps": "T"},
+    symbols=LETTERS,
     beside=BESIDE,
     problems=drawn(users=True, n=(2.0**20, 2.0**50), epsilon=(0.05, 8)),
 )
@@ -302,9 +303,10 @@ def exact_epsilon_of_planted_pairs(context: Context, *, pair: str) -> Verdict:
 def counted_gradients_of_phased_sgd(context: Context, *, n: int) -> Verdict:
     """Gradients of a run, sample by sample: as the schedule says, and at most nm (reduced noise)."""
     work = linear(3, 4)
-    value, planned = counted(REDUCED_1, work, problem(work), n, context.seed)
-    if value != planned:
-        return differs(f"{value:g} gradients counted, the schedule says {planned}", "counted")
+    label = ALG_1["gradients"]
+    value, *expected = counted(REDUCED_1, work, problem(work), n, context.seed, label, symbols=LETTERS)
+    if {value} != {*expected}:
+        return differs(f"{value:g} gradients counted, {expected} planned and stated", "counted")
     verdict = runtime.verdict(value, stated("user_level/alg-1", n=n, m=4), x=float(n), series=REDUCED)
     return with_budget(verdict, REDUCED_1, problem(work), n)
 
@@ -373,12 +375,13 @@ def lines_of_algorithm_1(context: Context, *, loss: str) -> Verdict:
     shuffled = loss == "linear"
     work = (linear if shuffled else quadratic)(2, 3)
     algorithm = PhasedSGD(
-        eta=0.1, p=0.7, q=0.5, groups=20, phases=3, c_radius=0.025, c_noise=0.06, c_score=14.0,
+        eta=0.1, p=0.7, groups=20, phases=3, c_radius=0.025, c_noise=0.06, c_score=14.0,
         order="random" if shuffled else "fixed", **PhasedSGD.readings["corrected" if shuffled else "literal"],
     )  # fmt: skip
-    users = three_kinds(context.rng("users"), 600, 300, 3, middle=0.5)
+    users = three_kinds(context.rng("users"), 600, 900, 3, middle=0.5)
     devices = KEPT if shuffled else (*KEPT, EMPTY)
-    return replayed(context, algorithm, work, problem(work), users, algorithm_1(shuffled, shuffled), devices)
+    lines, settings = algorithm_1(shuffled, shuffled), {name: ALG_1[name] for name in ("members", "steps")}
+    return replayed(context, algorithm, work, problem(work), users, lines, devices, settings, symbols=LETTERS)
 
 
 RATIONALS = {"n": 10**6, "m": 10, "d": 10, "epsilon": 1, "delta": "1/10000000", "q": "7/100", "J": "1/5"}
@@ -447,7 +450,7 @@ def one_pass_at_most(context: Context) -> Verdict:
     """Counted in a run of all floor(log2 n) phases (reduced noise)."""
     work = linear(3, 4)
     algorithm = PhasedSGD(**PhasedSGD.readings["dialled"])
-    gradients, _ = counted(algorithm, work, problem(work), 600, context.seed)
+    gradients, *_ = counted(algorithm, work, problem(work), 600, context.seed, ALG_1["gradients"], symbols=LETTERS)
     return with_budget(runtime.verdict(gradients, 600.0 * 4, series=REDUCED), algorithm, problem(work), 600)
 
 

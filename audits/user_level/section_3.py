@@ -102,9 +102,9 @@ def account_of_algorithm_3(context: Context, *, size: str) -> Verdict:
 def counted_gradients_of_algorithm_3(context: Context, *, H: float, n: int) -> Verdict:
     """Gradients of a run, sample by sample, are sum T_i K_i m (reduced noise)."""
     work = WORKLOADS["huber"](3, 4) if H == 1.0 else huber(3, 4, 1 / (H * math.sqrt(3)))
-    gradients, planned = counted(REDUCED_3, work, problem(work), n, context.seed)
-    rows = REDUCED_3.schedule(problem(work), n).phases
-    verdict = agree([gradients, planned], [planned, sum(row.steps * row.batch * 4 for row in rows)], "gradients")
+    label = ALG_3["gradients"]
+    gradients, *expected = counted(REDUCED_3, work, problem(work), n, context.seed, label, symbols=NAMES)
+    verdict = agree([gradients] * 2, expected, "gradients, as planned and as stated")
     return with_budget(verdict, REDUCED_3, problem(work), n)
 
 
@@ -126,8 +126,14 @@ def lines_of_algorithm_3(context: Context, *, losses: str) -> Verdict:
     """Two phases on minibatches replayed from coins, shifts among them, and releases (reduced noise)."""
     algorithm, family = REPLAYED[losses]
     work = family(2, 3)
-    users = three_kinds(context.rng("users"), 200, 160, 3, middle=0.5)
-    return replayed(context, algorithm, work, problem(work), users, algorithm_3, (*KEPT, MINIBATCHES))
+    algorithm = replace(algorithm, p=None, q=None)  # of which the stated numbers of users and weights are
+    users = three_kinds(context.rng("users"), 200, 400, 3, middle=0.5)
+    smooth = "user_level/proc-multistage-ac-sa@smoothed-smoothness"
+    settings = {name: ALG_3[name] for name in ("users", "gap", "variance")}
+    # Of linear losses the smoothness is 0 + lambda, which rounding must not make less than lambda.
+    settings |= {"smooth": smooth, "weight": ALG_3["weight"]} if losses != "linear" else {}
+    devices = (*KEPT, MINIBATCHES)
+    return replayed(context, algorithm, work, problem(work), users, algorithm_3, devices, settings, symbols=NAMES)
 
 
 SUBSAMPLED = {

@@ -38,13 +38,14 @@ from .feasible import TINY_DELTA, first_feasible
 from .lines import ALG_3, BESIDE, KEPT, MINIBATCHES, NAMES, replayed, restarts, three_kinds
 from .plans import rounds
 
+ROUNDS = {
+    "phases": "user_level/proc-strongly-convex-meta@rounds",
+    "users": "user_level/proc-strongly-convex-meta@users",
+    "radius": "user_level/proc-strongly-convex-meta@distance",
+}
 settings_of_the_restarts = settings(
     "user_level/proc-strongly-convex-meta",
-    {
-        "phases": "user_level/proc-strongly-convex-meta@rounds",
-        "users": "user_level/proc-strongly-convex-meta@users",
-        "radius": "user_level/proc-strongly-convex-meta@distance",
-    },
+    ROUNDS,
     symbols=NAMES | {"radius": "R"},
     beside=BESIDE | {"shift": "nothing is smoothed"},
     problems=drawn(users=True, n=(2.0**22, 2.0**27), epsilon=(0.2, 8)),
@@ -184,7 +185,7 @@ def risk_of_the_restarts(context: Context, *, n: int) -> Verdict:
 def counted_gradients_of_the_restarts(context: Context) -> Verdict:
     """Gradients of all rounds, sample by sample, on at most n users (reduced noise)."""
     work, n = quadratic(3, 4), 1000
-    gradients, planned = counted(META, work, problem(work), n, context.seed)
+    gradients, planned, _ = counted(META, work, problem(work), n, context.seed, "", symbols=NAMES)
     rounds = META.schedule(problem(work), n).phases
     if rounds[-1].start + rounds[-1].users > n:
         return differs("the rounds want more users than there are", "counted")
@@ -263,4 +264,5 @@ def lines_of_the_restarts(context: Context) -> Verdict:
     work = quadratic(2, 3)
     algorithm = StronglyConvex(mu=1.0, inner=replace(APART, c_steps=0.15, c_score=0.2, phases=1))
     users = three_kinds(context.rng("users"), 200, 300, 3, middle=0.5)
-    return replayed(context, algorithm, work, problem(work), users, restarts, (*KEPT, MINIBATCHES))
+    names, devices = {"symbols": NAMES | {"radius": "R"}}, (*KEPT, MINIBATCHES)
+    return replayed(context, algorithm, work, problem(work), users, restarts, devices, ROUNDS, **names)
