@@ -25,8 +25,8 @@ from dpcheck.algorithms.lp_spaces.hard_instances import HardInstance
 from dpcheck.algorithms.lp_spaces.objective import PerturbedObjective
 from dpcheck.algorithms.lp_spaces.regular import dual_regularity
 from dpcheck.checks import Context
-from dpcheck.engine.settings import drawn
-from dpcheck.engine.statements import explicit_of
+from dpcheck.engine.executed import as_stated
+from dpcheck.engine.settings import Stated, drawn
 from dpcheck.geometry import Ball, Domain, Interval, L1Ball
 from dpcheck.harness import budget, sensitivity
 from dpcheck.harness.lower_bound import Fact
@@ -40,7 +40,6 @@ from dpcheck.interfaces import Algorithm, Array, Constants, Problem, Rng
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
 from dpcheck.solvers import Task
-from dpcheck.symbols import L, T, delta, epsilon, kappa, n
 from dpcheck.verdicts import Verdict, combine, differs
 from dpcheck.workloads import HeavyCoordinates, LinearMean, QuadraticMean, signs_on
 
@@ -314,13 +313,11 @@ def perturbation(
     algorithm: Any,
     work: QuadraticMean,
     records: int,
-    lambda_: float,
-    alpha: float,
-    second: float,
+    settings: Stated,
     known: Mapping[str, float],
 ) -> Verdict:
-    """One run of many trials, from a point off the middle, against the printed lines, given lambda, alpha, the variance
-    of H, and what the algorithm has to say to its bounds, NaN where one is not for it.
+    """One run of many trials, from a point off the middle, against the printed lines, at the numbers that claims state,
+    given what the algorithm has to say to its bounds, NaN where one is not for it.
     """
     told = algorithm.terms(problem(work, 0.9), records)
     wrong = [name for name, value in known.items() if not np.isclose(told.get(name, math.inf), value, equal_nan=True)]
@@ -328,12 +325,12 @@ def perturbation(
         return differs(f"its bounds are told {wrong[0]} = {told.get(wrong[0])}, not {known[wrong[0]]}", "exact")
     radius = work.domain.diameter() / 2
     plan, trials = algorithm.schedule(problem(work, 0.9), records), context.scale(40, 400)
-    row, rows = plan.phases[0], work.rows(context.rng("data"), trials, records)
+    (row,) = as_stated(algorithm, problem(work, 0.9), records, settings, **AS_LETTERS).phases
+    lambda_, alpha, rows = row.lambda_, row.alpha, work.rows(context.rng("data"), trials, records)
     run = Run[Any](plan, trials, context.rng("run"))
     start = 0.4 * radius * np.array([[0.6, 0.0, -0.8]])  # neither the middle of the domain nor of the regulariser
     out = algorithm.execute(run, work, Fixed(rows), start)
     (G,), mean = run.transcript.coins, rows.mean(axis=1)
-    first = float(explicit_of("lp_spaces/alg-1").subs({L: work.constants.lipschitz(2.0), delta: DELTA, epsilon: 0.9}))
 
     def project(w: Array) -> Array:
         return np.asarray(w * np.minimum(1.0, radius / np.linalg.norm(w, axis=1, keepdims=True)))
@@ -349,44 +346,69 @@ def perturbation(
     rounding = 16 * np.finfo(float).eps * (1 + np.abs(objective(best)).max())
     if gap.max() > alpha * (1 + 1e-6) + rounding or gap.min() < -rounding:
         return differs(f"the optimiser is off by {gap.max():.6g}, alpha = {alpha:.6g}", "exact")
-    spread = float(scipy.stats.chi2(G.size).cdf((G**2).sum() / first))
-    if len(np.unique(G)) < out.size or min(spread, 1 - spread) < context.failure_probability / 2:
-        return differs(f"G is drawn twice, or not with the variance {first:.6g}: |G|^2 is at its quantile {spread:.2g}")
-    scales = [row.sigma_1**2, row.sigma_2**2, row.lambda_ + 1, row.alpha]
+    law = scipy.stats.chi2(G.size)
+    for name, noise, sigma in (("G", G, row.sigma_1), ("H", minimiser.output - minimiser.core, row.sigma_2)):
+        at = float(law.cdf((noise**2).sum() / sigma**2))
+        if len(np.unique(noise)) < noise.size or min(at, 1 - at) < context.failure_probability / 4:
+            return differs(
+                f"{name} is drawn twice, or not with the variance {sigma**2:.6g}: its sum of squares is at {at:.2g}"
+            )
     return combine(
         [
-            agree(scales, [first, second, lambda_ + 1, alpha], "variances of G and H, 1 + lambda, alpha"),
             agree((run.transcript.entries[0].core + 1).ravel(), (best + 1).ravel(), "1 + theta_1"),
             agree((out + 1).ravel(), (project(minimiser.output) + 1).ravel(), "1 + the projected output"),
         ]
     )
 
 
+OF_ALGORITHM_3 = {
+    "steps": "lp_spaces/alg-3@steps",
+    "alpha": "lp_spaces/alg-3@alpha",
+    "growth": "lp_spaces/alg-3@growth",
+    "gradients": "lp_spaces/alg-3@gradients",
+    "distance": "lp_spaces/alg-3@distance",
+    "kappa": "lp_spaces/alg-3@corrected-kappa",
+}
+READINGS_OF_ALGORITHM_3 = {
+    "as printed": {**OF_ALGORITHM_3, "kappa": "lp_spaces/def-3@literal", "sigma": "lp_spaces/alg-3"},
+    "corrected": {**OF_ALGORITHM_3, "sigma": "lp_spaces/alg-3@corrected"},
+    "two-beta": {
+        **OF_ALGORITHM_3,
+        "sigma": "lp_spaces/alg-3@corrected",
+        "distance": "lp_spaces/alg-3@two-beta-distance",
+    },
+}
+SQUARED: dict[str, Any] = {"symbols": {"steps": "T"}, "powers": {"sigma": 2}}
+"""Their letters, and what is stated as a variance."""
+
+
 def descent_lines(context: Context, p: float, step: str, reading: str) -> Verdict:
     """grad Phi(w_{t+1}) = (b grad Phi(w_t) - g_t)/(b + alpha) from the released g_t, b = beta or 2 beta: its gradients
-    are those of the w_t, its output their average with weights a^t; and the printed variance.
+    are those of the w_t, its output their average with weights a^t, at the b, alpha and a that are stated.
     """
     work, size, steps, trials = huber(3), 400, 12, context.scale(20, 200)
     algorithm = FullBatchMirrorDescent(p=p, steps=steps, step=step, **READINGS[reading])  # type: ignore[arg-type]
     beta, steepest = 2.0, 3.0  # what is told need not be the least; at 1 a factor would be no other than its inverse
     given = {"smoothness": lambda p: beta, "lipschitz": lambda p: steepest}
     told = replace(problem(work, 0.9), constants=replace(work.constants, **given))
+    stated = READINGS_OF_ALGORITHM_3[
+        "two-beta" if step == "two-beta" else "corrected" if reading == "corrected" else "as printed"
+    ]
+    settings = {name: label for name, label in stated.items() if name != "steps"}
     plan = algorithm.schedule(told, size)
+    (row,) = as_stated(algorithm, told, size, settings, **SQUARED).phases
     run, rows = Run[Any](plan, trials, context.rng("run")), work.rows(context.rng("data"), 1, size)
     out = algorithm.execute(run, work, Fixed(rows), np.zeros((1, 3)))
-    alpha, weight = 4 * beta / steps * math.log2(size / steps), beta if step == "beta" else 2 * beta
     y, w, total, weights, cores = np.zeros((trials, 3)), np.zeros((trials, 3)), 0.0, 0.0, []
     for t, entry in enumerate(run.transcript.entries, start=1):
         cores.append(work.gradient(w[:, None], rows).mean(axis=1))
-        y = (weight * y - entry.output) / (weight + alpha)
+        y = (row.distance * y - entry.output) / (row.distance + row.alpha)
         w = inverse_map(y, p, reading)
-        total, weights = total + (1 + alpha / (2 * beta)) ** t * w, weights + (1 + alpha / (2 * beta)) ** t
+        total, weights = total + row.growth**t * w, weights + row.growth**t
     released = np.stack([entry.core for entry in run.transcript.entries])
-    regular = dual_regularity(p, 3).kappa if reading == "corrected" else min(1 / (p - 1), 2 * math.log(3))
-    at = {L: steepest, kappa: regular, T: steps, n: size, epsilon: 0.9, delta: DELTA}
     return combine(
         [
-            agree([plan.phases[0].sigma ** 2], [float(explicit_of("lp_spaces/alg-3").subs(at))], "variance"),
+            agree([plan.releases[0].law.noise], [row.sigma], "noise"),  # type: ignore[attr-defined]
             agree(released.ravel() + 1, np.stack(cores).ravel() + 1, "1 + mean gradients", 1e-8),
             agree(out.ravel() + 1, (total / weights).ravel() + 1, "1 + weighted average", 1e-8),
         ]
@@ -452,9 +474,12 @@ def of_some_rank(rng: Rng) -> tuple[Problem, int]:
     return replace(told, constants=replace(told.constants, hessian_rank=rank, extra={"rank": rank})), n
 
 
-OF_PERTURBATIONS: dict[str, Any] = {
+AS_LETTERS: dict[str, Any] = {
     "symbols": {"lambda_": "lambda", "rank": "r", "modulus": "mu"},
     "powers": {"sigma_1": 2},
+}
+OF_PERTURBATIONS: dict[str, Any] = {
+    **AS_LETTERS,
     "beside": {"records": "all of the data", "modulus": "given"},
 }
 

@@ -14,6 +14,7 @@ from dpcheck.algorithms.lp_spaces import ApproximateObjectivePerturbation, Exact
 from dpcheck.algorithms.lp_spaces.objective import AlphaRule, PerturbedObjective, exact_minimiser
 from dpcheck.algorithms.lp_spaces.optimizer import ProjectedGradient
 from dpcheck.checks import Context, by_size, check, together
+from dpcheck.engine.executed import as_stated
 from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import bound_of, explicit_of, order_of, stated, unassumed
 from dpcheck.geometry import Ball
@@ -56,6 +57,7 @@ from .cases import (
 )
 from .edges import at_their_caps
 from .lemmas import (
+    AS_LETTERS,
     OF_PERTURBATIONS,
     UNSEEN,
     around_theorem_1,
@@ -82,20 +84,16 @@ PERTURBED = {
 }
 
 
-settings_of_alg_1 = settings(
-    "lp_spaces/alg-1",
-    {
-        "as printed": {
-            **PERTURBED,
-            "alpha": "lp_spaces/alg-1@accuracy",
-            "omega": "lp_spaces/alg-1@width",
-            "gradients": "lp_spaces/proc-optimizer@gradients",
-        },
-        "corrected": {**PERTURBED, "alpha": "lp_spaces/alg-1@corrected-accuracy"},
+READINGS_OF_ALGORITHM_1 = {
+    "as printed": {
+        **PERTURBED,
+        "alpha": "lp_spaces/alg-1@accuracy",
+        "omega": "lp_spaces/alg-1@width",
+        "gradients": "lp_spaces/proc-optimizer@gradients",
     },
-    problems=of_some_rank,
-    **OF_PERTURBATIONS,
-)
+    "corrected": {**PERTURBED, "alpha": "lp_spaces/alg-1@corrected-accuracy"},
+}
+settings_of_alg_1 = settings("lp_spaces/alg-1", READINGS_OF_ALGORITHM_1, problems=of_some_rank, **OF_PERTURBATIONS)
 
 
 settings_of_the_exact_form = settings(
@@ -469,19 +467,23 @@ def baseline_risk(context: Context, *, n: int) -> Verdict:
     return below(context, algorithm, work, n, bound, limit, enough(context, limit, bound, 100), told=setting)
 
 
-@check("lp_spaces/alg-1", kind="accuracy", grid={"solver": ("exact", "pushed")})
-def lines_of_algorithm_1(context: Context, *, solver: str) -> Verdict:
+@check(
+    "lp_spaces/alg-1", kind="accuracy",
+    grid={"solver": ("exact", "pushed"), "reading": (*READINGS_OF_ALGORITHM_1, "dialled")},
+)  # fmt: skip
+def lines_of_algorithm_1(context: Context, *, solver: str, reading: str) -> Verdict:
     """Mean estimation on a ball: theta_1 = Proj((mean - G/n)/(1 + 2 lambda)), an alpha-minimiser next to it, H onto it;
-    both variances as printed, also where the optimiser uses up its alpha.
+    both variances as stated, also where the optimiser uses up its alpha, that of the reading or one that is given.
     """
-    lambda_, alpha = 0.4, 1e-3
-    algorithm = ApproximateObjectivePerturbation(
-        lambda_=lambda_, alpha=alpha, optimizer=Pushed() if solver == "pushed" else None
-    )
-    second = 64 * alpha * math.log(2.5 / DELTA) / (lambda_ * 0.9**2)
-    work = quadratic(Ball(3, 0.5), 0.5)
-    known = {"lambda": lambda_, "alpha": alpha, "R": 0.5, "r": 3}
-    return perturbation(context, algorithm, work, 40, lambda_, alpha, second, known)
+    given = {"lambda_": 0.4, "alpha": 1e-3} if reading == "dialled" else {}
+    own = {"alpha_rule": "fixed"} if reading == "corrected" else {}
+    optimizer, work = Pushed() if solver == "pushed" else None, quadratic(Ball(3, 0.5), 0.5)
+    algorithm = ApproximateObjectivePerturbation(optimizer=optimizer, **given, **own)  # type: ignore[arg-type]
+    settings = {**READINGS_OF_ALGORITHM_1.get(reading, PERTURBED)}
+    settings = {name: label for name, label in settings.items() if name not in {*given, "gradients", "rank"}}
+    (row,) = as_stated(algorithm, problem(work, 0.9), 40, settings, **AS_LETTERS).phases
+    known = {"lambda": row.lambda_, "alpha": row.alpha, "R": 0.5, "r": 3}
+    return perturbation(context, algorithm, work, 40, settings, known)
 
 
 @check("lp_spaces/alg-1", kind="privacy", expect=UNSEEN)

@@ -19,6 +19,7 @@ from dpcheck.algorithms.lp_spaces.hard_instances import lower_instance
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.engine.algorithms import algorithms
 from dpcheck.engine.catalogue import claim
+from dpcheck.engine.executed import as_stated
 from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of, explicit_of, order_of, stated
 from dpcheck.geometry import Ball, Interval
@@ -58,6 +59,7 @@ from .cases import (
     told,
 )
 from .lemmas import (
+    AS_LETTERS,
     INRADIUS,
     OF_PERTURBATIONS,
     WHERE_THE_MEAN_LEADS,
@@ -78,12 +80,13 @@ STRONGLY = {
 }
 
 
+READINGS_OF_ALGORITHM_2 = {
+    "as printed": {**STRONGLY, "lambda_": "lp_spaces/alg-2"},
+    "corrected": {**STRONGLY, "lambda_": "lp_spaces/alg-2@corrected"},
+}
 settings_of_alg_2 = settings(
     "lp_spaces/alg-2",
-    {
-        "as printed": {**STRONGLY, "lambda_": "lp_spaces/alg-2"},
-        "corrected": {**STRONGLY, "lambda_": "lp_spaces/alg-2@corrected"},
-    },
+    READINGS_OF_ALGORITHM_2,
     problems=drawn(n=(2.0**8, 2.0**24), extra={"modulus": (1e-4, 5e-2)}),
     **OF_PERTURBATIONS,
 )
@@ -394,20 +397,21 @@ def lines_of_algorithm_2(context: Context, *, rule: str, records: int) -> Verdic
     domain, D, m = Ball(3, 1.25), 2.5, records
     work = QuadraticMean(*signs_on(domain, 0.4, 0.5), domain, 1.25, 1.25**2)  # wider than 1, so that the rules differ
     modulus = work.constants.extra["modulus"]
-    taken = {"paper": modulus, "diam": modulus / D**2, "fixed": (1 - 1 / m) * modulus / (D**2 / 2)}[rule]
-    known = {"L": work.constants.lipschitz(2.0), "omega": work.constants.extra["width"], "mu": modulus, "D": D}
-    known |= {"n": m, "epsilon": 0.9, "delta": DELTA}
-    alpha = float(claim("lp_spaces/alg-2@accuracy").evaluate(**known))
-    lambda_ = max(3 / (0.9 * m) - taken, 0.0)
-    solver = Pushed() if lambda_ > 0 else None  # it knows the curvature of the regulariser only
-    algorithm = StronglyConvexObjectivePerturbation(lambda_rule=rule, optimizer=solver)  # type: ignore[arg-type]
-    second = float(claim("lp_spaces/alg-2@second-noise").evaluate(alpha=alpha, **known)) ** 2
+    settings = READINGS_OF_ALGORITHM_2.get({"paper": "as printed", "diam": "corrected"}.get(rule, ""), STRONGLY)
+    settings = {name: label for name, label in settings.items() if name != "gradients"}
+    algorithm = StronglyConvexObjectivePerturbation(lambda_rule=rule)  # type: ignore[arg-type]
+    (row,) = as_stated(algorithm, problem(work, 0.9), m, settings, **AS_LETTERS).phases
+    # No claim states the third rule, which takes off what n - 1 records have for certain.
+    lambda_ = max(3 / (0.9 * m) - (1 - 1 / m) * modulus / (D**2 / 2), 0.0) if rule == "fixed" else row.lambda_
+    # The optimiser knows the curvature of the regulariser only.
+    algorithm = replace(algorithm, optimizer=Pushed() if lambda_ > 0 else None)
     told = algorithm.schedule(problem(work, 0.9), m).releases[0].law.jacobian  # type: ignore[attr-defined]
     others = 2 * lambda_ * m * np.eye(3) + sum(np.eye(3) * modulus / (D / 2) ** 2 for _ in range(m - 1))
     ends = [np.linalg.slogdet(others + H * np.eye(3))[1] for H in (work.constants.smoothness(2.0), 0.0)]
     jacobian = agree([told], [ends[0] - ends[1]], "logarithm of the ratio of the determinants")
     known = {"Delta": modulus, "R": D / 2, "lambda_2": lambda_, "mu": modulus if lambda_ == 0 else math.nan}
-    return combine([perturbation(context, algorithm, work, m, lambda_, alpha, second, known), jacobian])
+    ruled = agree([row.lambda_ + 1], [lambda_ + 1], "1 + lambda")
+    return combine([perturbation(context, algorithm, work, m, settings, known), jacobian, ruled])
 
 
 @check("lp_spaces/thm-5@literal", kind="lower-bound", expect="refuted")

@@ -17,6 +17,7 @@ from dpcheck.algorithms.lp_spaces.regular import kappa as regularity
 from dpcheck.algorithms.lp_spaces.regular import mirror_map
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.engine.catalogue import algorithm
+from dpcheck.engine.executed import run_as_stated
 from dpcheck.engine.setting import Setting
 from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of, explicit_of, order_of
@@ -37,34 +38,21 @@ from dpcheck.verdicts import Verdict, combine, consistent, differs, undecided
 from dpcheck.workloads import CoordinateHuber
 
 from .cases import CORRECTED, DELTA, FREE, FUNNELS, RARE, READINGS, Funnel, certified, funnel, huber, limits, problem
-from .lemmas import UNSEEN, audited, descent_lines, far_pair, replayed
+from .lemmas import READINGS_OF_ALGORITHM_3, SQUARED, UNSEEN, audited, descent_lines, far_pair, replayed
 
 EXPONENTS = (1.1, 1.5, 1.8)
-OF_ALGORITHM_3 = {
-    "steps": "lp_spaces/alg-3@steps",
-    "alpha": "lp_spaces/alg-3@alpha",
-    "growth": "lp_spaces/alg-3@growth",
-    "gradients": "lp_spaces/alg-3@gradients",
-    "distance": "lp_spaces/alg-3@distance",
-    "kappa": "lp_spaces/alg-3@corrected-kappa",
-}
 settings_of_alg_3 = settings(
     "lp_spaces/alg-3",
-    {
-        "as printed": {**OF_ALGORITHM_3, "kappa": "lp_spaces/def-3@literal", "sigma": "lp_spaces/alg-3"},
-        "corrected": {**OF_ALGORITHM_3, "sigma": "lp_spaces/alg-3@corrected"},
-        "two-beta": {
-            **OF_ALGORITHM_3,
-            "sigma": "lp_spaces/alg-3@corrected",
-            "distance": "lp_spaces/alg-3@two-beta-distance",
-        },
-    },
-    symbols={"steps": "T"},
-    powers={"sigma": 2},
+    READINGS_OF_ALGORITHM_3,
     beside={"records": "all of the data"},
     problems=drawn(d=(2, 1000)),
     fields={"p": EXPONENTS},
+    **SQUARED,
 )
+run_of_alg_3 = run_as_stated(
+    "lp_spaces/alg-3", READINGS_OF_ALGORITHM_3, huber(4), problem(huber(4), 0.5), 256,
+    noises={"sigma": "gradients"}, **SQUARED,
+)  # fmt: skip
 
 
 LOG = sp.log(1 / delta)

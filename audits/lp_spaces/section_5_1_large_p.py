@@ -17,6 +17,7 @@ from dpcheck.algorithms.lp_spaces.phased import Pass
 from dpcheck.algorithms.lp_spaces.rates import constrained_rate
 from dpcheck.algorithms.lp_spaces.regular import kappa as regularity
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.executed import as_stated, run_as_stated
 from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of, explicit_of, order_of, stated
 from dpcheck.errors import DpcheckError
@@ -37,19 +38,25 @@ from .cases import DELTA, FUNNELS, RARE, Funnel, certified, funnel, huber, probl
 from .edges import EDGES, silent
 from .lemmas import UNSEEN, audited, far_pair, replayed
 
+OF_PHASES = {
+    "phases": "lp_spaces/proc-phased-sgd@phases",
+    "records": "lp_spaces/proc-phased-sgd@records",
+    "eta": "lp_spaces/proc-phased-sgd@eta",
+    "sigma": "lp_spaces/proc-phased-sgd@sigma",
+    "gradients": "lp_spaces/proc-phased-sgd@gradients",
+}
+LETTERS = {"records": "n"}
 settings_of_phased_sgd = settings(
     "lp_spaces/proc-phased-sgd",
-    {
-        "phases": "lp_spaces/proc-phased-sgd@phases",
-        "records": "lp_spaces/proc-phased-sgd@records",
-        "eta": "lp_spaces/proc-phased-sgd@eta",
-        "sigma": "lp_spaces/proc-phased-sgd@sigma",
-        "gradients": "lp_spaces/proc-phased-sgd@gradients",
-    },
-    symbols={"records": "n"},
+    OF_PHASES,
+    symbols=LETTERS,
     beside={"start": "where its records begin"},
     fields={"scale": (0.5, 2.0)},
 )
+run_of_phased_sgd = run_as_stated(
+    "lp_spaces/proc-phased-sgd", OF_PHASES, huber(3), problem(huber(3), 0.9), 100,
+    noises={"sigma": "phase *"}, trials=2000, symbols=LETTERS,
+)  # fmt: skip
 
 
 @check("lp_spaces/thm-8@corrected", kind="accuracy", grid={"scale": (0.5, 2.0)})
@@ -147,10 +154,11 @@ def lines_of_phased_sgd(context: Context, *, n: int) -> Verdict:
     """Each phase goes over its own records, in their order, from the last release, which noise takes well away from the
     average of the iterates; it averages those that it takes gradients at, and the last release is what is returned.
     """
-    # unbound: the lines at the schedule's own numbers, which the settings compare with the claims
     work, trials, plan = huber(3), context.scale(20, 200), HalvingPhasedSGD(scale=3.0)
-    schedule = plan.schedule(problem(work, 0.9), n)
-    run, rows = Run[Any](schedule, trials, context.rng("run")), work.rows(context.rng("data"), trials, n)
+    run, rows = (
+        Run[Any](plan.schedule(problem(work, 0.9), n), trials, context.rng("run")),
+        work.rows(context.rng("data"), trials, n),
+    )
     try:
         out = plan.execute(run, work, Fixed(rows), np.full((1, 3), 0.7))
     except DpcheckError as error:
@@ -158,9 +166,12 @@ def lines_of_phased_sgd(context: Context, *, n: int) -> Verdict:
     if not np.isfinite(out).all():
         return differs("what is returned is no number", "exact")
     w, first, cores = np.full((trials, 3), 0.7), 0, []
+    schedule = as_stated(plan, problem(work, 0.9), n, OF_PHASES, symbols=LETTERS)
+    if len(schedule.phases) != len(run.transcript.entries):
+        return differs(f"{len(run.transcript.entries)} phases are run, {len(schedule.phases)} are stated", "exact")
     for phase, entry in zip(schedule.phases, run.transcript.entries, strict=True):
         iterates = [w]
-        for z in rows[:, first : first + n // 2 ** (len(cores) + 1)].swapaxes(0, 1):
+        for z in rows[:, first : first + phase.records].swapaxes(0, 1):
             iterates.append(iterates[-1] - phase.eta * work.gradient(iterates[-1], z))
         first += len(iterates) - 1
         cores.append(np.mean(iterates[:-1], axis=0))

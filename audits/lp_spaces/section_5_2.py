@@ -19,6 +19,7 @@ from dpcheck.algorithms.lp_spaces.regular import kappa as regularity
 from dpcheck.algorithms.lp_spaces.truncated import TruncatedMirrorDescent
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import claim
+from dpcheck.engine.executed import as_stated, run_as_stated
 from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import order_of, stated, unassumed
 from dpcheck.geometry.norms import dual_exponent, dual_norm
@@ -62,9 +63,9 @@ TRUNCATED = {
     "gamma": "lp_spaces/alg-4@gamma",
     "gradients": "lp_spaces/alg-4@gradients",
 }
+AS_LETTERS: dict[str, Any] = {"symbols": {"steps": "T", "batch": "b"}, "powers": {"sigma": 2}}
 OF_TRUNCATIONS: dict[str, Any] = {
-    "symbols": {"steps": "T", "batch": "b"},
-    "powers": {"sigma": 2},
+    **AS_LETTERS,
     "beside": {"radius": "the domain's, in the norm of the mirror map"},
 }
 
@@ -86,16 +87,22 @@ def within_its_range(rng: Rng) -> tuple[Problem, int]:
     return replace(told, constants=flat, privacy=promise), n
 
 
+READINGS_OF_ALGORITHM_4 = {
+    "as printed": {**SHUFFLED, "kappa": "lp_spaces/def-3@literal"},
+    "corrected": {**SHUFFLED, "kappa": "lp_spaces/alg-3@corrected-kappa"},
+}
 settings_of_alg_4 = settings(
     "lp_spaces/alg-4",
-    {
-        "as printed": {**SHUFFLED, "kappa": "lp_spaces/def-3@literal"},
-        "corrected": {**SHUFFLED, "kappa": "lp_spaces/alg-3@corrected-kappa"},
-    },
+    READINGS_OF_ALGORITHM_4,
     problems=within_its_range,
     fields={"p": (1.1, 1.5, 1.8)},
     **OF_TRUNCATIONS,
 )
+IN_SPACE = replace(heavy(3), s=2.0)  # the ball of the printed exponent at p = 3/2
+run_of_alg_4 = run_as_stated(
+    "lp_spaces/alg-4", READINGS_OF_ALGORITHM_4["as printed"], IN_SPACE, problem(IN_SPACE, LOW.epsilon, LOW.delta), 4096,
+    noises={"sigma": "gradients"}, trials=20, **AS_LETTERS,
+)  # fmt: skip
 
 
 def shuffled_case(
@@ -271,7 +278,9 @@ def truncated_lines(context: Context, p: float, level: float, reading: str, chos
     algorithm = replace(chosen, noise_dial=(0.3 if shuffled else 3) / level)
     told = problem(work, LOW.epsilon, LOW.delta)
     plan = algorithm.schedule(told, size)
-    (row,), rows = plan.phases, work.rows(context.rng("data"), trials, size)
+    settings = {name: TRUNCATED[name] for name in ("batch", "gamma")}
+    (row,) = as_stated(algorithm, told, size, settings, **AS_LETTERS).phases
+    rows = work.rows(context.rng("data"), trials, size)
     run = Run[Any](plan, trials, context.rng("run"))
     out = algorithm.execute(run, work, Fixed(rows), np.zeros((1, 3)))
     if shuffled:
@@ -293,11 +302,11 @@ def truncated_lines(context: Context, p: float, level: float, reading: str, chos
         wanted.append(whole if shuffled else whole.mean(axis=1))
         cut.append(1 - keep.mean())
         noisy = entry.output.mean(axis=1) if shuffled else entry.output
-        after = inverse_map(slope - noisy / math.sqrt(steps), p, reading)
+        after = inverse_map(slope - noisy / row.gamma, p, reading)
         length = (np.abs(after) ** s_exponent).sum(axis=1, keepdims=True) ** (1 / s_exponent)
         w, before = after * np.minimum(1.0, work.radius / length), slope
-        slope = (slope - noisy / math.sqrt(steps)) * np.minimum(1.0, work.radius / length)  # of degree 1
-        s = noisy + math.sqrt(steps) * (slope - before)
+        slope = (slope - noisy / row.gamma) * np.minimum(1.0, work.radius / length)  # of degree 1
+        s = noisy + row.gamma * (slope - before)
         edge = work.radius * (np.abs(s) ** r).sum(axis=1) ** (1 / r)
         slack.append(((s * w).sum(axis=1) + edge) / (1 + edge))
         ends.append((length > work.radius).mean())
@@ -308,7 +317,7 @@ def truncated_lines(context: Context, p: float, level: float, reading: str, chos
         return differs(f"shares of {shares} of gradients are cut and of steps end at the edge: all kinds wanted")
     verdict = combine(
         [
-            agree([row.level, row.gamma], [bound, math.sqrt(steps)], "threshold and gamma"),
+            agree([row.level], [bound], "threshold"),
             agree(released.ravel() + 1, np.stack(wanted).ravel() + 1, "1 + truncated gradients", 1e-8),
             agree(1 + np.stack(slack).ravel(), np.ones(np.size(slack)), "1 + slack of the optimality", 1e-8),
             agree(out.ravel() + 1, total.ravel() + 1, "1 + average", 1e-8),

@@ -17,6 +17,7 @@ from dpcheck.algorithms.lp_spaces.truncated import Truncation
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.claims import evaluate
 from dpcheck.engine.catalogue import claim
+from dpcheck.engine.executed import run_as_stated
 from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of, explicit_of, order_of
 from dpcheck.errors import Infeasible
@@ -38,7 +39,7 @@ from dpcheck.workloads import HeavyCoordinates
 from .cases import DELTA, LONGER, SPIKES, WALK, LikeTheOrder, Spikes, certified, heavy, problem, spiked
 from .edges import CUT, silent
 from .lemmas import UNSEEN, antipodal, audited, replayed, steep
-from .section_5_2 import A_, ACROSS, NEXT_TO_TWO, OF_TRUNCATIONS, TRUNCATED, diagonal, truncated_lines
+from .section_5_2 import A_, ACROSS, AS_LETTERS, NEXT_TO_TWO, OF_TRUNCATIONS, TRUNCATED, diagonal, truncated_lines
 
 OF_BATCHES = {
     **TRUNCATED,
@@ -46,15 +47,19 @@ OF_BATCHES = {
     "level": "lp_spaces/proc-batched-md@threshold",
     "sigma": "lp_spaces/proc-batched-md",
 }
+WITH_KAPPA = {**OF_BATCHES, "kappa": "lp_spaces/alg-3@corrected-kappa"}
 settings_of_batched_descent = settings(
     "lp_spaces/proc-batched-md",
-    {**OF_BATCHES, "kappa": "lp_spaces/alg-3@corrected-kappa"},
+    WITH_KAPPA,
     problems=drawn(n=(2.0**14, 2.0**20), d=(2, 60)),
     fields={"p": (1.1, 1.5, 1.8)},
     **OF_TRUNCATIONS,
 )
 settings_of_the_euclidean_reduction = settings(
     "lp_spaces/proc-heavy-euclid", OF_BATCHES, problems=drawn(n=(2.0**14, 2.0**20), d=(2, 60)), **OF_TRUNCATIONS
+)
+run_of_batched_descent = run_as_stated(
+    "lp_spaces/proc-batched-md", WITH_KAPPA, heavy(4), problem(heavy(4), 0.5), 256, **AS_LETTERS
 )
 
 

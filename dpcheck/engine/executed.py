@@ -56,7 +56,11 @@ def as_stated(
     rows: list[Any] = list(told.phases)
     for i, plan in enumerate(drawer.calls(reading, chosen, problem, told)):
         rows[i] = replace(rows[i], inner=_told(rows[i].inner, plan))
-    return replace(told, phases=tuple(rows))
+    told = replace(told, phases=tuple(rows))
+    if "gradients" not in stated:
+        return told
+    own, *_ = drawer.plans(chosen, problem, n, told, stated, reading)  # of gradients of as many and as long steps
+    return replace(told, gradients=round(float(own.stated_value("gradients")[0])))
 
 
 def _told(schedule: Schedule[P], plan: Plan) -> Schedule[P]:
@@ -70,8 +74,7 @@ def _told(schedule: Schedule[P], plan: Plan) -> Schedule[P]:
         rows[i] = replace(row, **numbers)
     if "phases" in fields:
         rows = [rows[min(i, len(rows) - 1)] for i in range(_like(len(rows), fields["phases"][0]))]
-    gradients = _like(schedule.gradients, fields["gradients"][0]) if "gradients" in fields else schedule.gradients
-    return replace(schedule, phases=tuple(rows), gradients=gradients)
+    return replace(schedule, phases=tuple(rows))
 
 
 def _like(planned: Any, stated: float) -> Any:
