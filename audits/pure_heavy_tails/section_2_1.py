@@ -205,16 +205,9 @@ def weights_at_another_constant(context: Context) -> Verdict:
     n, work = 2000, RareSpikes(D=3.0, p=0.3)
     algorithm, setting = PopLocalize(erm=SingleOutputPert(k=3.0), blocks=5, c_erm=2.5), problem(work, 0.8)
     rows, lines = algorithm.schedule(setting, n).phases, {}
-    moments = {"G_2": work.constants.moment(2.0, 1), "G_k": work.constants.moment(3.0, 1)}
-    known = {
-        "d": 1,
-        "epsilon": 0.8,
-        "k": 3,
-        "D": work.D,
-        "c_erm": 2.5,
-        "m[i]": [row.records for row in rows],
-        **moments,
-    }
+    known: dict[str, Any] = {"d": 1, "epsilon": 0.8, "k": 3, "D": work.D, "c_erm": 2.5}
+    known |= {f"G_{name}": work.constants.moment(order, 1) for name, order in (("2", 2.0), ("k", 3.0))}
+    known["m[i]"] = [row.records for row in rows]
     for row in rows:
         at = {**known, "t": row.t, "m": row.records, "lambda": row.lambda_}
         for name, own in (("lambda", row.lambda_), ("reach", row.reach)):
@@ -245,8 +238,8 @@ def _aggregated(context: Context, d: int) -> Verdict:
         points = rng.standard_normal((trials, J, d))
         points /= np.linalg.norm(points, axis=2, keepdims=True)
         # In units of R: good candidates at the edge of the ball of radius 1 around 0 half of the time, and all but one
-        # of them at the point opposite half of the time; bad ones close together beyond that one, where a ball around one of them
-        # just reaches it. The bad ones come first: they win ties.
+        # of them at the point opposite half of the time; bad ones close together beyond that one, where a ball around
+        # one of them just reaches it. The bad ones come first: they win ties.
         points[:, :good] *= np.where(rng.random((trials, 1, 1)) < 0.5, 1.0, rng.random((trials, good, 1)))
         points[:, 1:good] = np.where(rng.random((trials, 1, 1)) < 0.5, -points[:, :1], points[:, 1:good])
         side = points[:, :1] * rng.uniform(1.0, 4.0, (trials, 1, 1))
@@ -257,12 +250,11 @@ def _aggregated(context: Context, d: int) -> Verdict:
         left.append(np.where(member, np.linalg.norm(chosen, axis=1), 1e9))
     values = np.concatenate(left)
     answer = accuracy.never_violated(
-        values,
-        stated("pure_heavy_tails/proc-geom-agg@derived", R=R),
+        values, stated("pure_heavy_tails/proc-geom-agg@derived", R=R),
         statement="distance of the aggregate to v <= 3 R",
         covers="the ball of the winner and the good majority share a candidate, proc-geom-agg@derived",
         evidence="certificate",
-    )
+    )  # fmt: skip
     closest = float(answer.numbers["largest left/right"])
     return (
         answer
@@ -277,8 +269,6 @@ def _aggregated(context: Context, d: int) -> Verdict:
 @check("pure_heavy_tails/thm-2-1", kind="symbolic")
 def rate_has_its_limits(context: Context) -> Verdict:
     """The rate tends to the Lipschitz rate as k grows; the derived bound has it, with J in place of log(1/delta)."""
-    from dpcheck.engine.catalogue import claim
-
     n, d, e, k, D, G, G_2, b, J, c, L = (
         BY_NAME[name] for name in ("n", "d", "epsilon", "k", "D", "G_k", "G_2", "beta", "J", "C", "L")
     )

@@ -322,8 +322,8 @@ def steps_of_both_stages(context: Context, *, m: int) -> Verdict:
 
 @check("pure_heavy_tails/prop-3-2", kind="symbolic")
 def target_from_its_parts(context: Context) -> Verdict:
-    """Noise 28, bias 20 and the prescribed cap give (6), which here and of Algorithm 7 is what Theorem 2.1 asks for; and
-    the step bound grows like 1/G_k^2, which is not listed.
+    """Noise 28, bias 20 and the prescribed cap give (6), of Algorithm 7 as well what Theorem 2.1 asks for; and the
+    step bound grows like 1/G_k^2, which is not listed.
     """
     from dpcheck.engine.catalogue import claim
 
