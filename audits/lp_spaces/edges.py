@@ -232,6 +232,7 @@ def _truncated(of: Callable[..., TruncatedMirrorDescent], p: float) -> Edges:
 
     def plans() -> Iterator[Plan]:
         yield "all at their edges", chosen(), at(), n, True
+        yield "its own length and threshold", of(p=p, **CORRECTED), told(epsilon=0.01, smoothness=0.1), n, True
         yield "its own exponent", of(steps=16, threshold=2 * D, **CORRECTED), at(), n, True
         yield "every gradient kept", chosen(zero=False), at(), n, True
         yield "half of the noise", chosen(noise_dial=0.5), at(), n, True

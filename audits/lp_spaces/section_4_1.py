@@ -480,7 +480,7 @@ def lines_of_algorithm_1(context: Context, *, solver: str, reading: str) -> Verd
     optimizer, work = Pushed() if solver == "pushed" else None, quadratic(Ball(3, 0.5), 0.5)
     algorithm = ApproximateObjectivePerturbation(optimizer=optimizer, **given, **own)  # type: ignore[arg-type]
     settings = {**READINGS_OF_ALGORITHM_1.get(reading, PERTURBED)}
-    settings = {name: label for name, label in settings.items() if name not in {*given, "gradients", "rank"}}
+    settings = {name: label for name, label in settings.items() if name not in {*given, "gradients", "rank", "omega"}}
     (row,) = as_stated(algorithm, problem(work, 0.9), 40, settings, **AS_LETTERS).phases
     known = {"lambda": row.lambda_, "alpha": row.alpha, "R": 0.5, "r": 3}
     return perturbation(context, algorithm, work, 40, settings, known)

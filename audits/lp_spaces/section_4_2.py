@@ -125,7 +125,7 @@ def inside_the_unit_ball(context: Context, *, pair: tuple[str, str, str, str, in
     )
 
 
-THEOREMS = ("thm-2@corrected", "thm-3", "thm-4", "thm-6", "thm-7", "thm-8", "thm-10")
+THEOREMS = ("thm-2", "thm-2@corrected", "thm-3", "thm-3@normalised", "thm-4", "thm-6", "thm-7", "thm-8", "thm-10")
 
 
 @check("lp_spaces/thm-3", kind="transcription", also=tuple(f"lp_spaces/{each}" for each in THEOREMS if each != "thm-3"))

@@ -101,18 +101,23 @@ def lem_2(epsilon: Rational, delta: Rational) -> Violation:
     )
 
 
-def lem_3_large_epsilon(epsilon: Rational, delta: Rational) -> Violation:
-    """lp_spaces/lem-3@large-epsilon for the Euclidean norm, kappa = 1: Gaussian, variance 2 log(1/delta)/epsilon^2."""
-    eps, dlt = exact("epsilon", epsilon), exact("delta", delta, below=1)
+def lem_3_large_epsilon(epsilon: Rational, delta: Rational, kappa: Rational = 1) -> Violation:
+    """lp_spaces/lem-3@large-epsilon for the Euclidean norm: Gaussian, variance 2 kappa log(1/delta)/epsilon^2.
+
+    The norm is 1-regular, and so kappa-regular for every kappa >= 1.
+    """
+    eps, dlt, regular = exact("epsilon", epsilon), exact("delta", delta, below=1), exact("kappa", kappa)
+    if regular < 1:
+        raise ValueError(f"the norm is kappa-regular for kappa >= 1, got {regular}")
     with workdps(DIGITS):
-        value = gaussian_delta(real(eps), real(eps) / mp.sqrt(2 * mp.log(1 / real(dlt))))
+        value = gaussian_delta(real(eps), real(eps) / mp.sqrt(2 * real(regular) * mp.log(1 / real(dlt))))
     return Violation(
         claimed=real(dlt),
         found=value,
         statement="delta(epsilon) of the mechanism is at most delta",
         violated=bool(value > real(dlt)),
         label="lp_spaces/lem-3@large-epsilon",
-        at={"epsilon": eps, "delta": dlt, "kappa": 1},
+        at={"epsilon": eps, "delta": dlt, "kappa": regular},
     )
 
 

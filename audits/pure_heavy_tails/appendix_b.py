@@ -14,12 +14,14 @@ import scipy
 
 from dpcheck.algorithms.pure_heavy_tails.resisting import ResistingOracle, bump_constant
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.catalogue import claim
 from dpcheck.harness import accuracy, lower_bound
 from dpcheck.harness.lower_bound import Fact
+from dpcheck.harness.outside import must_exclude
 from dpcheck.harness.plans import answered, wrongly_answered
 from dpcheck.harness.refutation import witnessed
 from dpcheck.interfaces import Array
-from dpcheck.verdicts import Verdict, differs
+from dpcheck.verdicts import Verdict, combine, differs
 
 from .lemmas import as_printed
 
@@ -39,7 +41,9 @@ def flat(t: Array | float) -> Array:
 
 @check("pure_heavy_tails/thm-b-1", kind="accuracy", grid={"queries": by_size([1, 3], [1, 2, 5, 10])})
 def printed_pair_for_fixed_queries(context: Context, *, queries: int) -> Verdict:
-    """For queries fixed beforehand the printed pair has one transcript, legal gradients, and two extensions at 0."""
+    """For queries fixed beforehand the printed pair has one transcript, legal gradients, and two extensions at 0;
+    no longer where C is as large as the gradients.
+    """
     d, rng = queries + 1, context.rng()
     q = rng.standard_normal((queries, d))
     v = np.linalg.svd(np.vstack([q, np.zeros((1, d))]))[2][-1]
@@ -51,7 +55,17 @@ def printed_pair_for_fixed_queries(context: Context, *, queries: int) -> Verdict
         float((-B_1["a"] * grid + b * flat(grid) + B_1["C"] * np.abs(grid)).min()) for b in (B_1["beta0"], B_1["beta1"])
     ]
     closed = [-(B_1["a"] - B_1["C"]) + b * float(flat(1.0)) for b in (B_1["beta0"], B_1["beta1"])]
-    return lower_bound.verdict(
+    own = [
+        float((-B_1["a"] * grid + b * flat(grid) + B_1["G_k"] * np.abs(grid)).min())
+        for b in (B_1["beta0"], B_1["beta1"])
+    ]
+    outside = must_exclude(
+        [claim(context.label)],
+        {"C": B_1["G_k"], "G_k": B_1["G_k"], "T": queries, "d": d},
+        "both functions are their own extensions, and one query at 0 tells what these are there",
+        shown=max(map(abs, own)) < 1e-12,  # of the functions themselves: both are 0 at 0
+    )
+    resisted = lower_bound.verdict(
         [
             Fact("the largest difference of the answers", float(jets.max()), "<", 1e-12),
             Fact("the largest gradient", steepest, "<=", B_1["G_k"]),
@@ -60,6 +74,7 @@ def printed_pair_for_fixed_queries(context: Context, *, queries: int) -> Verdict
             Fact("the difference of the extensions", lowest[1] - lowest[0], ">", 1e-3),
         ]
     )
+    return combine([resisted, outside])
 
 
 @check("pure_heavy_tails/thm-b-1@literal", kind="accuracy", expect="refuted")

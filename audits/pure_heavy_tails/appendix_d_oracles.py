@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from dpcheck.algorithms.pure_heavy_tails import StructuredDoubleOutputPert
 from dpcheck.algorithms.pure_heavy_tails.reformulation import (
     DirectSubgradient,
     ridge_subgradient,
@@ -27,13 +28,14 @@ from dpcheck.interfaces import Array, Constants, Rng, Sample
 from dpcheck.solvers import Task
 from dpcheck.solvers.extension import extension_gradient, lipschitz_extension, searched_extension
 from dpcheck.symbols import BY_NAME
-from dpcheck.verdicts import Point, Verdict, differs, refuted
+from dpcheck.verdicts import Point, Verdict, differs, holds, refuted
 from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.links import Hinge
 from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.ridge import BallRidge, RidgeWorkload
 
+from .cases import problem
 from .lemmas import as_printed, norms_apart
 
 # Oracles for the extension ------------------------------------------------------------------------------------------
@@ -62,6 +64,20 @@ def clipped_slope_is_an_oracle(context: Context, *, loss: str) -> Verdict:
         covers="on a line the derivative of f_C is clip(derivative of f), and f_C is convex",
         evidence="certificate",
     )
+
+
+@check("pure_heavy_tails/def-d-3", kind="runtime", grid={"C": (0.7, 2.0)})
+def steps_for_the_longest_answers(context: Context, *, C: float) -> Verdict:
+    """Theorem D.4 plans as many steps as Lemma D.5 takes with answers as long as the definition allows, the regulariser
+    added.
+    """
+    m, lam, work = 6, 1.5, WeightedMedian(D=2.0)
+    plan = StructuredDoubleOutputPert(C=C, lambda_=lam).schedule(problem(work, 1.0), m)
+    longest = stated(context.label, C=C) + lam * work.D
+    stages = [stated("pure_heavy_tails/proc-biased-psgd", D=work.D, L=longest, alpha=s.gap) for s in plan.phases]
+    said = f"{plan.gradients:,} gradients are planned, {m * sum(stages):,.0f} with answers of length {longest:g}"
+    make = holds if plan.gradients == m * sum(stages) else differs
+    return make(said, "counted", numbers={"planned": plan.gradients, "taken": m * sum(stages)})
 
 
 @dataclass(frozen=True)

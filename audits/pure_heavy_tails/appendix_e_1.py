@@ -14,10 +14,12 @@ import scipy
 from dpcheck.algorithms.pure_heavy_tails import EMPGM, exponential
 from dpcheck.algorithms.pure_heavy_tails.exponential import gradient_mapping, net
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.catalogue import claim
 from dpcheck.engine.settings import drawn, settings
-from dpcheck.engine.statements import stated
+from dpcheck.engine.statements import stated, unassumed
 from dpcheck.geometry import Ball
 from dpcheck.harness import accuracy, replay, risk, runtime, sensitivity
+from dpcheck.harness.outside import must_exclude
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.relations import compared, judged
 from dpcheck.harness.scaling import Instance, admitted, powers, scaling, unmeasured
@@ -137,12 +139,8 @@ def printed_parameters(context: Context) -> Verdict:
         worst = max(worst, float(gaps.max()) / eta, 2.0 if outside > 1e-9 else 0.0)
     parameters = f"parameters within {off:.2g} of the printed ones"
     cover = f"8,000 points lie within {worst:.4g} eta of each net"
-    return combine(
-        [
-            judged(off, "<", 1e-9, parameters, "exact", severity=off / 1e-9),
-            judged(worst, "<=", 1 + 1e-9, cover, "exact", severity=worst),
-        ]
-    )
+    same = judged(off, "<", 1e-9, parameters, "exact", severity=off / 1e-9)
+    return combine([same, judged(worst, "<=", 1 + 1e-9, cover, "exact", severity=worst)])
 
 
 @check("pure_heavy_tails/alg-5", kind="accuracy", grid={"d": (1, 2)}, also=("pure_heavy_tails/proc-pgm",))
@@ -195,10 +193,9 @@ def _clip_bias(work: HeavyMean, Z: Array, cap: float) -> Array:
 
 
 @check(
-    "pure_heavy_tails/fact-clip-bias@derived",
-    kind="accuracy",
+    "pure_heavy_tails/fact-clip-bias@derived", kind="accuracy",
     grid={"cap": by_size([3.0, 10.0], [2.5, 3.0, 5.0, 10.0, 30.0])},
-)
+)  # fmt: skip
 def clip_bias(context: Context, *, cap: float) -> Verdict:
     """b_Z is below mean (A - C)_+ trial by trial, and below 5 G^2/C in four of five trials."""
     work, trials, n = heavy_mean(), context.scale(500, 4000), 100
@@ -286,12 +283,9 @@ def mapping_bounds_the_distance(context: Context, *, n: int) -> Verdict:
     shrunk = 1 - stated(context.label, H=1.0, lambda_=lam)
     right = np.concatenate([(np.abs(G) / (1 + lam) / shrunk).ravel(), np.broadcast_to(bias, G.shape).ravel()])
     return accuracy.never_violated(
-        left,
-        right + 1e-12,
-        statement="(24) and (25)",
+        left, right + 1e-12, statement="(24) and (25)", evidence="certificate",
         covers="projections do not expand, and the step contracts, fact-pgm-error-bound",
-        evidence="certificate",
-    )
+    )  # fmt: skip
 
 
 # Theorem E.1 --------------------------------------------------------------------------------
@@ -329,12 +323,9 @@ def score_lipschitz(context: Context, *, d: int) -> Verdict:
         right.append(2 * (1 + lam) * gap[kept])
     # P = (I + N)/2 with N nonexpansive gives the 2; words, so that drawn pairs stay drawn pairs.
     return accuracy.never_violated(
-        np.concatenate(left),
-        np.concatenate(right),
-        statement="|G(w) - G(w')| <= 2 (H + lambda) |w - w'|",
-        covers="P = (I + N)/2 with N nonexpansive gives the 2, thm-e-1",
-        evidence="certificate",
-    )
+        np.concatenate(left), np.concatenate(right), statement="|G(w) - G(w')| <= 2 (H + lambda) |w - w'|",
+        covers="P = (I + N)/2 with N nonexpansive gives the 2, thm-e-1", evidence="certificate",
+    )  # fmt: skip
 
 
 @check("pure_heavy_tails/thm-e-1@literal", kind="accuracy", expect="refuted")
@@ -385,6 +376,16 @@ def distance_within_constants(context: Context, *, n: int, lambda_: float) -> Ve
     return replace(verdict, axes=("n", "0.7-quantile of the distance"))
 
 
+@check("pure_heavy_tails/thm-e-1@derived", kind="accuracy", also=("pure_heavy_tails/fact-em-utility",))
+def logarithm_of_a_coarse_net(context: Context) -> Verdict:
+    """With a net coarser than the domain, u > D (lambda + H), the bounds of a distance and of a score are below 0."""
+    at = {"d": 100, "n": 1, "epsilon": 0.01, "k": 4, "beta": 0.5, "G_k": 1, "C": 0.1, "D": 1, "H": 1, "lambda": 1}
+    at["eta"] = stated("pure_heavy_tails/alg-5@eta", **at)
+    below = {label: unassumed(label, **at) for label in (context.label, "pure_heavy_tails/fact-em-utility")}
+    said = "a bound on what is never below 0 is {:.4g}"
+    return combine(must_exclude([claim(on)], at, said.format(is_), shown=is_ < 0) for on, is_ in below.items())
+
+
 # Theorem E.2 --------------------------------------------------------------------------------
 
 
@@ -397,7 +398,7 @@ def localised_smooth_privacy(context: Context, *, epsilon: float) -> Verdict:
 @check("pure_heavy_tails/fact-e-3", kind="runtime", grid={"d": (1, 2, 4)})
 def net_size(context: Context, *, d: int) -> Verdict:
     """The nets that are built have at most (3D/eta)^d points, which is within 6^d of what is planned. They have no more
-    than planned, and on a line as many as needed: an end, and one for every 2 eta begun.
+    than planned, and on a line as many as needed: an end, and one for every 2 eta begun. At 4D none is allowed.
     """
     answers = []
     for D, share in itertools.product((0.25, 4.0), (1.0, 0.25, 0.05, 0.015, 0.005)[: 5 if d < 4 else 2]):
@@ -411,6 +412,9 @@ def net_size(context: Context, *, d: int) -> Verdict:
         if bound > 6**d * planned:
             return differs(f"{bound:.6g} points are allowed at radius {eta}, more than 6^d times {planned}", "exact")
         answers.append(runtime.verdict(len(net(work, eta)), bound, what="points", x=1 / share, series=f"d = {d}"))
+    coarse = {"D": D, "eta": 4 * D, "d": d}
+    none = unassumed("pure_heavy_tails/fact-e-3", **coarse)
+    answers.append(must_exclude([claim(context.label)], coarse, f"{none:.4g} points are allowed", shown=none < 1))
     return replace(combine(answers), axes=("D/eta", "points of the net"))
 
 
@@ -475,10 +479,9 @@ in_more_dimensions = unmeasured(
 
 
 @check(
-    "pure_heavy_tails/thm-e-1@clip",
-    kind="risk",
+    "pure_heavy_tails/thm-e-1@clip", kind="risk",
     grid={"logarithm": by_size([30.0, 1e3], [10.0, 30.0, 100.0, 1e3]), "k": (2.0, 3.0, 8.0)},
-)
+)  # fmt: skip
 def explicit_bound_at_both_levels(context: Context, *, logarithm: float, k: float) -> Verdict:
     """10/((k−1)C^{k−1}) + (2 + 4ℓ)C at x = d/(εn) = 1: the new C is better than the printed one, and near the best."""
     # unbound: the bound of the proof at two clip levels, of which the claim has the order

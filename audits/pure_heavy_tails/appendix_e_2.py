@@ -15,9 +15,10 @@ from dpcheck.algorithms.pure_heavy_tails.exponential import smoothed_gradient
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.settings import drawn, settings
-from dpcheck.engine.statements import order_of, stated
+from dpcheck.engine.statements import order_of, stated, unassumed
 from dpcheck.geometry import Ball
 from dpcheck.harness import accuracy, risk
+from dpcheck.harness.outside import must_exclude
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
@@ -370,6 +371,15 @@ def printed_step_utility(context: Context, *, n: int) -> Verdict:
 def public_step_utility(context: Context, *, n: int) -> Verdict:
     """The same with the public step size."""
     return _smoothed_distance(context, n, "public", "pure_heavy_tails/prop-e-4@corrected")
+
+
+@check("pure_heavy_tails/prop-e-4@corrected", kind="accuracy")
+def logarithm_of_a_coarse_net_of_smoothed_losses(context: Context) -> Verdict:
+    """With a net coarser than the domain, u > D (lambda + H) for the smoothed losses, a distance is to be below 0."""
+    at = {"G_k": 1, "G_2": 0.01, "k": 4, "d": 100, "n": 1, "epsilon": 0.01, "D": 1, "lambda": 1, "rho": 1, "tau": 1}
+    bound = unassumed(context.label, **at)
+    said = f"a bound on what is never below 0 is {bound:.4g}"
+    return must_exclude([claim(context.label)], at, said, shown=bound < 0)
 
 
 # Theorem E.5, its rate -----------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from dpcheck.harness.plans import answered, wrongly_answered
 from dpcheck.harness.relations import judged
 from dpcheck.interfaces import Array, Sample
 from dpcheck.laws import Exponential
-from dpcheck.verdicts import Verdict, differs, holds, refuted, undecided
+from dpcheck.verdicts import Verdict, combine, differs, holds, refuted, undecided
 from dpcheck.workloads.amplitudes import Pareto
 from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.mean import HeavyMean
@@ -87,8 +87,14 @@ def centred_sensitivity(context: Context) -> Verdict:
 @check("pure_heavy_tails/lem-f-1@derived", kind="sensitivity")
 def centred_by_radius(context: Context) -> Verdict:
     """Centred in the middle of U a score moves by at most 2CR/m, and the range of the change is at most 2 C D_U/m."""
-    bound = stated("pure_heavy_tails/lem-f-1@derived", C=0.7, R=1.0, m=12)
-    moved, _ = _moved_scores(context, 0.0)
+    return combine(_centred(context, radius) for radius in (0.5, 1.0))
+
+
+def _centred(context: Context, R: float) -> Verdict:
+    """The part of U within R of its middle as a domain of its own."""
+    bound = stated("pure_heavy_tails/lem-f-1@derived", C=0.7, R=R, m=12)
+    moved, places = _moved_scores(context, 0.0)
+    moved = moved[:, np.abs(places) <= R]
     size, spread = float(np.abs(moved).max()), float(np.ptp(moved, axis=1).max())
     law = Exponential(0.5 / (2 * 2 * bound))  # epsilon/(2 Delta_U) with epsilon = 1/2, Delta_U = 2 C D_U/m
     numbers = {

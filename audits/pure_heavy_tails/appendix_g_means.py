@@ -19,10 +19,12 @@ from dpcheck.algorithms.pure_heavy_tails.hard_instances import (
     separation,
 )
 from dpcheck.checks import Context, check
+from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import explicit_of, stated
 from dpcheck.harness import accuracy, domain, lower_bound, optimal_tests
 from dpcheck.harness.hard_instances import RationalLaw, exactly
 from dpcheck.harness.lower_bound import Fact
+from dpcheck.harness.outside import must_exclude
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array
@@ -192,7 +194,9 @@ def decoder_and_its_ties(context: Context) -> Verdict:
 
 @check("pure_heavy_tails/proc-hard-bdd", kind="lower-bound")
 def bounded_laws(context: Context) -> Verdict:
-    """P_+ and P_- have E|z|^2 = G_2^2, means +-rho G_2, the KL of the claim below 4 rho^2, n KL within its budget."""
+    """P_+ and P_- have E|z|^2 = G_2^2, means +-rho G_2, the KL of the claim below 4 rho^2, n KL within its budget;
+    a bias above 1 is that of no law.
+    """
     facts = []
     for n, level in itertools.product((1, 10, 1000, 10**6), ZETAS):
         plus, minus = bounded_pair(n, level, G_2=1.5)
@@ -211,12 +215,19 @@ def bounded_laws(context: Context) -> Verdict:
             Fact(f"KL over rho^2, {where}", kl / mpmath.mpf(rho) ** 2, "<=", 4),
             Fact(f"n KL, {where}", n * kl, "<=", math.log(1 / (4 * level * (1 - level))), 1e-9),
         ]
-    return lower_bound.verdict(facts)
+    beyond = Fraction(3, 2)
+    weights = [(1 + rho) / 2 for rho in (beyond, -beyond)]
+    rest = must_exclude(
+        [claim(context.label)], {"rho": beyond}, "an atom of P_+ has a negative weight", shown=min(weights) < 0
+    )
+    return combine([lower_bound.verdict(facts), rest])
 
 
 @check("pure_heavy_tails/fact-mvs24", kind="lower-bound")
 def best_tests_err(context: Context) -> Verdict:
-    """With KL = log(1/(4 zeta (1 - zeta))) the best test of Bernoulli samples errs with probability zeta."""
+    """With KL = log(1/(4 zeta (1 - zeta))) the best test of Bernoulli samples errs with probability zeta;
+    above 1/2 none needs to.
+    """
     rng, left, right = context.rng("pairs"), [], []
     for _ in range(context.scale(100, 1000)):
         size = int(np.exp(rng.uniform(0, math.log(3000))))
@@ -233,7 +244,11 @@ def best_tests_err(context: Context) -> Verdict:
         Fact("largest zeta over the error", closest, "<=", 1, 1e-9),
         Fact("the same: how near the best tests come", closest, ">=", 0.6),
     ]
-    return lower_bound.verdict(facts)
+    level, coin = Fraction(3, 5), optimal_tests.two_point_error(1, 0.5, 0.5)
+    outside = must_exclude(
+        [claim(context.label)], {"zeta": level}, f"a fair coin errs with probability {coin:g}", shown=coin < level
+    )
+    return combine([lower_bound.verdict(facts), outside])
 
 
 def _two_point_facts() -> tuple[list[Fact], list[Point]]:

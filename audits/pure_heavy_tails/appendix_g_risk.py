@@ -18,14 +18,16 @@ from dpcheck.algorithms.pure_heavy_tails.hard_instances import (
     spike_probability,
 )
 from dpcheck.checks import Context, by_size, check
-from dpcheck.engine.statements import order_of, stated
+from dpcheck.engine.catalogue import claim
+from dpcheck.engine.statements import explicit_of, order_of, stated
 from dpcheck.harness import lower_bound, optimal_tests, risk
 from dpcheck.harness.lower_bound import Fact
+from dpcheck.harness.outside import must_exclude
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Algorithm, Array, Data, Problem, Schedule, Workload
 from dpcheck.running import Run
 from dpcheck.symbols import BY_NAME, D, G_k, beta, d, k, p
-from dpcheck.verdicts import Outcome, Point, Verdict, undecided
+from dpcheck.verdicts import Outcome, Point, Verdict, combine, undecided
 from dpcheck.workloads.linear import LinearWorkload, SparseDirection
 
 from .cases import problem
@@ -190,7 +192,7 @@ def _chance_of_the_bound(n: int, epsilon: float, zeta: float) -> float:
 )
 def algorithms_on_a_line(context: Context, *, n: int) -> Verdict:
     """d = 1: the coupling forces an error of zeta at the p of the bound, just so where n is large and epsilon small;
-    private algorithms stay above the bound.
+    private algorithms stay above the bound. Beyond zeta = 1/2 there is none.
     """
     facts = []
     for size, eps, level in itertools.product((1, 30, 10**5), (0.01, 0.3, 1.0, 3.0), (0.25, 0.1, 1e-4)):
@@ -209,7 +211,12 @@ def algorithms_on_a_line(context: Context, *, n: int) -> Verdict:
         facts.append(Fact(f"bound over D |mean|/2, k = {order:g}", least / float(np.abs(law.mean)[0]), "=", 1, 1e-9))
     # A point on the wrong side, or at 0, has at least this excess: the algorithms' mass exactly there counts.
     bound = _least_on_a_line(n, EPSILON, ZETA) * (1 - 1e-9)
-    return _against(context, laws, n, EPSILON, bound, facts, context.scale(200, 400))
+    verdict = _against(context, laws, n, EPSILON, bound, facts, context.scale(200, 400))
+    at = {"zeta": sp.Rational(3, 5), "n": n, "epsilon": 1, "D": 1, "G_k": 1, "k": 2}
+    beyond = explicit_of(context.label).subs({BY_NAME[name]: value for name, value in at.items()})
+    none = "p, and with it the bound, is no number that a chance may be"
+    outside = must_exclude([claim(context.label)], {"zeta": at["zeta"], "k": 2}, none, shown=not beyond.is_real)
+    return combine([verdict, outside])
 
 
 # Remark G.7 ----------------------------------------------------------------------------------------------------------

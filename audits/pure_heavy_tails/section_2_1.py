@@ -16,9 +16,11 @@ from dpcheck.algorithms.pure_heavy_tails import DoubleOutputPert, PopLocalize, S
 from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, SolverStage
 from dpcheck.algorithms.pure_heavy_tails.localize import LocalizedOutputPert, geometric_aggregation
 from dpcheck.checks import Context, by_size, check, unchecked
+from dpcheck.engine.catalogue import claim
 from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import bound_of, explicit_of, stated
 from dpcheck.harness import accuracy, risk, runtime
+from dpcheck.harness.outside import must_exclude
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
@@ -26,8 +28,8 @@ from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Data, Objective, Problem, Schedule, Solution, Workload
 from dpcheck.running import Run
 from dpcheck.solvers import Pushed, certified
-from dpcheck.symbols import BY_NAME
-from dpcheck.verdicts import Point, Verdict, holds, refuted, undecided
+from dpcheck.symbols import BY_NAME, last, sequences
+from dpcheck.verdicts import Point, Verdict, combine, holds, refuted, undecided
 from dpcheck.workloads.amplitudes import Pareto
 from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.median import WeightedMedian
@@ -163,12 +165,17 @@ def printed_phase_count_leaves_records(context: Context) -> Verdict:
 
 @check("pure_heavy_tails/alg-1@corrected", kind="symbolic")
 def repaired_phase_count(context: Context) -> Verdict:
-    """Blocks hold records and shrink by three at most; the residual of the last phase is below 77 G_1 D (J/n)^4."""
+    """Blocks hold records and shrink by three at most; the residual of the last phase, of Theorem 2.1 phase by phase,
+    is below 77 G_1 D (J/n)^4. Of less than 2J records there is no phase.
+    """
     q, rest = sp.Symbol("q", integer=True, positive=True), sp.Symbol("r", integer=True, nonnegative=True)
-    n, J, G, D, first = (BY_NAME[name] for name in ("n", "J", "G_1", "D", "m"))
+    n, J, D, first = (BY_NAME[name] for name in ("n", "J", "D", "m"))
     # Floors nest, so m_{t+1} = floor(m_t/2): of 2q it is q, of 2(1 + r) + 1 it is 1 + r. Delta_T <= (n/2J) Delta_1.
     claimed = explicit_of("pure_heavy_tails/alg-1@corrected")
-    residual = 3 * G * (n / (2 * J)) * first / ((n / (4 * J)) ** 5 * 20 * first / D)
+    # Of a single phase the sum over those before it is empty, and without D there is no bias: the residual is left.
+    weight, reach, blocks_1 = (each[1] for each in sequences("lambda Delta J"))
+    left = explicit_of("pure_heavy_tails/thm-2-1@summed").subs({D: 0, last: 1}).doit()
+    residual = left.subs({reach: (n / (2 * J)) * first, weight: (n / (4 * J)) ** 5 * 20 * first / D})
     answer = proved(
         {"at 32^(T-1) = (n/4J)^5 the residual is a constant share of the claim": sp.diff(residual / claimed, n)},
         {
@@ -187,7 +194,28 @@ def repaired_phase_count(context: Context) -> Verdict:
         broken += m[T - 1] < 1 or m[T] >= 1 or any(3 * b < a for a, b in itertools.pairwise(m[:T]))
     if broken:
         return refuted(f"the repaired phase count fails at {broken} of the sizes tried", "exact")
-    return answer
+    few = {"n": 17, "J": 9}
+    phases = explicit_of("pure_heavy_tails/alg-1@corrected-phases").subs({n: few["n"], blocks_1: few["J"]})
+    return combine([answer, must_exclude([claim(context.label)], few, "there is no phase", shown=phases < 1)])
+
+
+@check("pure_heavy_tails/alg-1@derived-lambda", kind="transcription", also=("pure_heavy_tails/alg-1@derived-reach",))
+def weights_at_another_constant(context: Context) -> Verdict:
+    """Weights and reaches of the phases at a constant of (6) that is neither proved nor 1."""
+    n, work = 2000, RareSpikes(D=3.0, p=0.3)
+    algorithm, setting = PopLocalize(erm=SingleOutputPert(k=3.0), blocks=5, c_erm=2.5), problem(work, 0.8)
+    rows, lines = algorithm.schedule(setting, n).phases, {}
+    known: dict[str, Any] = {"d": 1, "epsilon": 0.8, "k": 3, "D": work.D, "c_erm": 2.5}
+    known |= {f"G_{name}": work.constants.moment(order, 1) for name, order in (("2", 2.0), ("k", 3.0))}
+    known["m[i]"] = [row.records for row in rows]
+    for row in rows:
+        at = {**known, "t": row.t, "m": row.records, "lambda": row.lambda_}
+        for name, own in (("lambda", row.lambda_), ("reach", row.reach)):
+            lines[f"{name} of phase {row.t}"] = (
+                np.array([own]),
+                np.array([stated(f"pure_heavy_tails/alg-1@derived-{name}", **at)]),
+            )
+    return as_printed(lines)
 
 
 @check(
@@ -203,30 +231,30 @@ def aggregate_follows_the_majority(context: Context, *, d: int) -> Verdict:
 
 def _aggregated(context: Context, d: int) -> Verdict:
     left = []
+    R = 2.0
     for rng, trials in context.chunks(context.scale(20_000, 200_000), 100 * d):
         J = int(rng.integers(3, 16))
         good = J // 2 + 1
         points = rng.standard_normal((trials, J, d))
         points /= np.linalg.norm(points, axis=2, keepdims=True)
-        # Good candidates at the edge of the ball of radius 1 around 0 half of the time, and all but one of them at the
-        # point opposite half of the time; bad ones close together beyond that one, where a ball around one of them
-        # just reaches it. The bad ones come first: they win ties.
+        # In units of R: good candidates at the edge of the ball of radius 1 around 0 half of the time, and all but one
+        # of them at the point opposite half of the time; bad ones close together beyond that one, where a ball around
+        # one of them just reaches it. The bad ones come first: they win ties.
         points[:, :good] *= np.where(rng.random((trials, 1, 1)) < 0.5, 1.0, rng.random((trials, good, 1)))
         points[:, 1:good] = np.where(rng.random((trials, 1, 1)) < 0.5, -points[:, :1], points[:, 1:good])
         side = points[:, :1] * rng.uniform(1.0, 4.0, (trials, 1, 1))
         points[:, good:] = side + rng.choice([0.0, 0.01, 1.0], (trials, 1, 1)) * points[:, good:]
-        points = points[:, ::-1]
+        points = R * points[:, ::-1]
         chosen = geometric_aggregation(points)
         member = (points == chosen[:, None]).all(axis=2).any(axis=1)
         left.append(np.where(member, np.linalg.norm(chosen, axis=1), 1e9))
     values = np.concatenate(left)
     answer = accuracy.never_violated(
-        values,
-        stated("pure_heavy_tails/proc-geom-agg@derived", R=1.0),
+        values, stated("pure_heavy_tails/proc-geom-agg@derived", R=R),
         statement="distance of the aggregate to v <= 3 R",
         covers="the ball of the winner and the good majority share a candidate, proc-geom-agg@derived",
         evidence="certificate",
-    )
+    )  # fmt: skip
     closest = float(answer.numbers["largest left/right"])
     return (
         answer
@@ -241,8 +269,6 @@ def _aggregated(context: Context, d: int) -> Verdict:
 @check("pure_heavy_tails/thm-2-1", kind="symbolic")
 def rate_has_its_limits(context: Context) -> Verdict:
     """The rate tends to the Lipschitz rate as k grows; the derived bound has it, with J in place of log(1/delta)."""
-    from dpcheck.engine.catalogue import claim
-
     n, d, e, k, D, G, G_2, b, J, c, L = (
         BY_NAME[name] for name in ("n", "d", "epsilon", "k", "D", "G_k", "G_2", "beta", "J", "C", "L")
     )

@@ -64,9 +64,9 @@ BY_STRONG_CONVEXITY = (
 )
 
 
-def localisation_slack(context: Context, solver: str, M: float, share: float) -> Verdict:
+def localisation_slack(context: Context, solver: str, M: float, share: float, epsilon: float = 1.0) -> Verdict:
     """Algorithm 2 on the worst pair, against a share of epsilon."""
-    epsilon, n, C, lambda_ = 1.0, 20, 2.0, 0.5
+    n, C, lambda_ = 20, 2.0, 0.5
     work = wide()
     algorithm = OutputPertLocalize(lambda_=lambda_, C=C, zeta=3.0, minimiser=SOLVERS[solver])
     case = Case(algorithm, work, problem(work, epsilon))

@@ -227,11 +227,13 @@ def _projections(context: Context, domain: str) -> tuple[Array, Array, Array, Ar
     """(error, accuracy asked for, distance outside, calls, N + 2 by two claims) of inexact projections."""
     K, rng = SETS[domain], context.rng("projections")
     rows = []
-    for _ in range(context.scale(30, 150)):
+    for trial in range(context.scale(30, 150)):
         c = K.project(rng.standard_normal((1, K.d)))
         r, far = float(np.exp(rng.uniform(-5, 1))), float(10 ** rng.uniform(-2, 6))
-        y = c + far * rng.standard_normal((1, K.d))
-        xi = float(10 ** rng.uniform(-12, -1))
+        step, xi = far * rng.standard_normal((1, K.d)), float(10 ** rng.uniform(-12, -1))
+        if trial < 8:  # just out of the ball, and so coarse that R^2 is less than r xi
+            r, step, xi = 0.05, 0.08 * step / np.linalg.norm(step), 0.2
+        y = c + step
         counting = _Counting(K.project, c)
         x = inexact_projection(y, c, r, counting, xi)
         nearest = BallIntersection(K, c, r).project(y)
@@ -310,12 +312,9 @@ def bisection_is_accurate(context: Context, *, domain: str) -> Verdict:
         return differs(f"just outside of the ball {near} is off where the accuracy {close} is attained", "exact")
     left, right = np.concatenate([error, near, outside]), np.concatenate([allowed, close, np.full(len(outside), 1e-9)])
     return accuracy.never_violated(
-        left,
-        right,
-        statement="feasible and within xi of the projection",
+        left, right, statement="feasible and within xi of the projection", evidence="certificate",
         covers="the multiplier is halved N times, proc-inexact-proj",
-        evidence="certificate",
-    )
+    )  # fmt: skip
 
 
 @check(

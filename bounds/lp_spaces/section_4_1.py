@@ -251,6 +251,7 @@ thm_2 = claim(
     measures="excess risk",
     relation="<=",
     order=CONVEX,
+    # the same (0d1481): without n >= sqrt(d)*sqrt(log(1/delta))/epsilon: thm-2@corrected follows without it
     assumptions=(*PRIVACY, *ENOUGH),
     about=("lp_spaces/alg-1",),
     grade="slip",
@@ -278,6 +279,7 @@ thm_2_corrected = thm_2.as_read(
     order=CONVEX,
     explicit=L * D / sp.sqrt(n) * (3 + 4 * (LOG_25 / LOG) ** sp.Rational(1, 4))
     + sp.sqrt(128 * LOG_25) * L * omega / (epsilon * n),
+    # the same (610105): without n >= sqrt(d)*sqrt(log(1/delta))/epsilon: a case of thm-2@derived, which is for every n
 )
 
 

@@ -193,6 +193,7 @@ thm_4 = claim(
     measures="excess risk",
     relation="<=",
     order=STRONG,
+    # the same (2cb32b): without n >= sqrt(d)*sqrt(log(1/delta))/epsilon: thm-4@derived, due to the others, is for any n
     assumptions=(*PRIVACY, *ENOUGH, sp.Ge(n, (L * D / mu) ** 2)),
     about=("lp_spaces/alg-2",),
     remark="Stands, and is weaker than need be: 1/n without 1/ε holds, as Contribution 1 and Table 1 have it (S5).",

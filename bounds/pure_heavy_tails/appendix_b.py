@@ -18,6 +18,7 @@ thm_b_1 = claim(
     kind="theorem",
     section="B",
     quantity="difference of the two extensions at 0",
+    # the same (061ddd): without d >= T + 1: it holds in every dimension, thm-b-1@corrected
     assumptions=(sp.Lt(C, G_k), sp.Ge(d, T + 1)),
     about=("pure_heavy_tails/proc-lip-ext",),
     grade="proof gap",

@@ -44,6 +44,8 @@ fact_bd14 = claim(
     explicit=(size - 1)
     * sp.exp(-epsilon * sp.ceiling(n * p))
     / (2 * (1 + (size - 1) * sp.exp(-epsilon * sp.ceiling(n * p)))),
+    # the same (184be0): without V >= 2: V counts points, and of one point the bound is 0
+    # the same (184be0): without p <= 1: p is the chance of a spike, and no law has a larger one
     assumptions=(sp.Le(p, 1), sp.Ge(size, 2)),
     about=("pure_heavy_tails/proc-hard-pack",),
 )
@@ -56,6 +58,8 @@ fact_bd14_approximate = fact_bd14.as_read(
     "Every (ε, δ)-DP decoder of {P_ν} errs with average probability at least (1 − 1/|V| + κ)(1 − p(1 − e^{−ε}))ⁿ − κ, "
     "κ = δ/(e^ε − 1).",
     origin="ours",
+    # the same (09f554): without V >= 2: V counts points, and of one point the bound is 0 at most
+    # the same (09f554): without p <= 1: p is the chance of a spike, and no law has a larger one
     explicit=(1 - 1 / size + KAPPA) * (1 - p * (1 - sp.exp(-epsilon))) ** n - KAPPA,
 )
 

@@ -222,6 +222,7 @@ thm_2_1_summed = thm_2_1.as_read(
     explicit=weight[1] * D**2 / 2
     + 144 * sp.Sum(precision[index] ** 2 / weight[index], (index, 1, last - 1))
     + 3 * G_1 * precision[last] / weight[last],
+    # the same (5d8d6d): without beta < 1/2: each of log₂ n phases fails with β/log₂ n by Hoeffding, whatever β is
     assumptions=(sp.Lt(beta, sp.Rational(1, 2)),),
     about=("pure_heavy_tails/alg-1", "pure_heavy_tails/proc-localized-double-op"),
 )
