@@ -177,8 +177,9 @@ def noisy_gradients_on_quadratics(context: Context, *, T: int, V: float) -> Verd
 @check("user_level/proc-multistage-ac-sa", kind="runtime", grid={"condition": (1.0, 1e2, 1e4)})
 def steps_of_a_stage(context: Context, *, condition: float) -> Verdict:
     """Without noise every stage takes ceil(4 sqrt(2 kappa)) steps, at most 1 + 4 sqrt(2 kappa)."""
-    steps = [stage(k, gap=1.0, variance=0.0, mu=1 / condition, smooth=1.0).steps for k in range(1, 30)]
-    allowed = stated("user_level/proc-multistage-ac-sa", H=1.0, lambda_=1 / condition)
+    smooth = 9.0
+    steps = [stage(k, gap=1.0, variance=0.0, mu=smooth / condition, smooth=smooth).steps for k in range(1, 30)]
+    allowed = stated("user_level/proc-multistage-ac-sa", H=smooth, lambda_=smooth / condition)
     taken, what = np.array(steps, dtype=float), "steps of a stage"
     rounded = accuracy.never_violated(
         allowed - 1, taken, statement="rounded up, by less than one", evidence="counted", covers="29 stages"
