@@ -277,7 +277,10 @@ def far_user(tau: float, at: dict[str, float]) -> float:
         sum_of = stated("user_level/thm-a11@corrected", b=at["L"], n=at["m"], gamma=2 * math.exp(-log))
         return sum_of - at["m"] * tau / 2
 
-    gamma = 2 * math.exp(-float(scipy.optimize.brentq(within, 1e-9, 600.0, xtol=1e-13)))
+    # From gamma = 1 on, the largest probability, which it is where the sum may go so far at that.
+    certain = math.log(2)
+    root = certain if within(certain) >= 0 else float(scipy.optimize.brentq(within, certain, 400.0, xtol=1e-13))
+    gamma = 2 * math.exp(-root)
     return stated("user_level/fact-dp-stability@derived", epsilon=at["epsilon"], delta=at["delta"], gamma=gamma)
 
 
