@@ -16,7 +16,7 @@ from dpcheck.algorithms.tsybakov.accelerated import local_shuffled
 from dpcheck.algorithms.tsybakov.mechanisms import local_law, local_randomiser
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import claim
-from dpcheck.engine.statements import stated
+from dpcheck.engine.statements import order_of, stated
 from dpcheck.geometry.norms import clip_norm
 from dpcheck.harness import accuracy, shuffling
 from dpcheck.harness.scaling import Instance, powers, scaling
@@ -149,7 +149,7 @@ def shuffled_randomised_response(context: Context) -> Verdict:
     return shuffling.everywhere(lemma, [500 * 2**i for i in range(context.scale(3, 7))])
 
 
-@check("tsybakov/lem-6@derived", kind="symbolic")
+@check("tsybakov/lem-6@derived", kind="symbolic", also=("tsybakov/lem-6",))
 def explicit_lemma_has_the_printed_order(context: Context) -> Verdict:
     """tanh(e/2) <= 1 - exp(-e), log(1 + x) <= x: 8 sqrt(log(4/delta)/log(1/delta)) times the order at most."""
     e = sp.Symbol("epsilon_0", positive=True)
@@ -160,12 +160,19 @@ def explicit_lemma_has_the_printed_order(context: Context) -> Verdict:
     e_0 = next(s for s in explicit.free_symbols if s.name == "epsilon_0")
     tanh = (sp.exp(e_0) - 1) / (sp.exp(e_0) + 1)
     spread = 8 * sp.sqrt(sp.exp(e_0) * sp.log(4 / symbols.delta) / symbols.n) + 8 * sp.exp(e_0) / symbols.n
+    # log(1/delta) = x, and log(4/delta) = (1 + v)^2 x.
+    x, grown = sp.Symbol("x", positive=True), sp.Symbol("E", positive=True)
+    v = sp.Symbol("v", nonnegative=True)
+    logs = {sp.log(1 / symbols.delta): x, sp.log(4 / symbols.delta): (1 + v) ** 2 * x}
+    printed = order_of("tsybakov/lem-6") / (1 - sp.exp(-e_0))
+    room = (8 * (1 + v) * printed - spread).subs(logs).subs(e_0, sp.log(grown))
     return proved(
         {
             "share of the sensitive bit": share.subs(u, sp.exp(-e)) - (sp.exp(e) - 1) / (sp.exp(e) + 1),
             "argument of the logarithm": sp.simplify(inside - tanh * spread),
             "what the order has more": sp.simplify((1 - u) - share - u * (1 - u) / (1 + u)),
-        }
+        },
+        {"8 sqrt(log(4/delta)/log(1/delta)) of the order": sp.factor(sp.expand(sp.simplify(room)))},
     )
 
 

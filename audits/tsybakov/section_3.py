@@ -211,10 +211,11 @@ def strongly_convex_losses_satisfy_it(context: Context) -> Verdict:
 
 @check("tsybakov/fact-sc-tnc@literal", kind="accuracy", expect="refuted")
 def constant_of_section_7(context: Context) -> Verdict:
-    """lambda w^2/2 at w = 1 against the constant lambda of Section 7."""
-    weight = 0.01
-    claimed = stated("tsybakov/fact-sc-tnc@literal", lambda_=weight)
-    return accuracy.never_violated(claimed, weight / 2, statement="lambda |w|^2 <= lambda |w|^2/2")
+    """lambda w^2/2 at w = 1 against the constant lambda of Section 7, which is twice the growth, flat or steep."""
+    claimed, growth = [stated("tsybakov/fact-sc-tnc@literal", lambda_=w) for w in (0.01, 4.0)], np.array([0.005, 2.0])
+    if not np.allclose(claimed, 2 * growth, rtol=1e-12):
+        return differs(f"the claim has the constants {claimed} where {2 * growth} are twice what holds")
+    return accuracy.never_violated(claimed, growth, statement="lambda |w|^2 <= lambda |w|^2/2")
 
 
 not_everywhere = unchecked(

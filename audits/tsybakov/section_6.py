@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
 from typing import Any
@@ -12,13 +13,15 @@ import scipy
 from dpcheck.accounting.placing import placing_delta
 from dpcheck.algorithms.tsybakov import IteratedAccelerated, PermutedAccelerated
 from dpcheck.checks import Context, by_size, check
+from dpcheck.claims import evaluate
 from dpcheck.engine.executed import as_stated, run_as_stated
 from dpcheck.engine.settings import Inner, Stated, settings
-from dpcheck.engine.statements import stated
+from dpcheck.engine.statements import order_of, stated
 from dpcheck.harness import accuracy, risk, runtime
 from dpcheck.harness.budget import with_budget
 from dpcheck.harness.odd_record import odd_record, shuffled_delta
 from dpcheck.harness.refutation import refuted_by
+from dpcheck.harness.symbolic import agree
 from dpcheck.privacy import ApproxDP
 from dpcheck.verdicts import Point, Verdict, differs, holds, refuted, undecided
 from dpcheck.workloads.linear import TwoPoint
@@ -100,6 +103,20 @@ def batches_of_algorithm_6(context: Context, *, weights: str) -> Verdict:
     algorithm = PermutedAccelerated(calibration="plain", batches=4, weights=weights)  # type: ignore[arg-type]
     because = "given the permutation a record lies in one batch, and moves its clipped mean by 2C/b"
     return searched(context, algorithm, 16, because)
+
+
+@check("tsybakov/alg-6", kind="accuracy")
+def planned_noise_grows_as_the_order(context: Context) -> Verdict:
+    """The variance that plans with the printed noise give a batch, over the order: the same at all sizes, batches,
+    levels and budgets.
+    """
+    ratios = []
+    for T, b, level, epsilon, delta in itertools.product((4, 64), (8, 512), (0.5, 3.0), (0.1, 2.0), (0.1, 1e-12)):
+        chosen = PermutedAccelerated(calibration="literal", batches=T, level=level)
+        (row,) = chosen.schedule(told(PLANE, ApproxDP(epsilon, delta)), T * b).phases
+        at = {"C": level, "T": T, "n": T * b, "epsilon": epsilon, "delta": delta}
+        ratios.append(row.sigma**2 / float(evaluate(order_of("tsybakov/alg-6"), at)))
+    return agree(ratios, [ratios[0]] * len(ratios), "planned variance over the order")
 
 
 @check("tsybakov/alg-6@literal", kind="privacy", expect="refuted")
@@ -254,6 +271,8 @@ def printed_weights_start_below_one(context: Context, *, T: int) -> Verdict:
     left = float(excess[0])
     kept = math.prod(1 - stated("tsybakov/alg-7@weights", i=t) for t in range(2, T + 1))
     claimed, weight = (1 - stated("tsybakov/alg-7@literal")) * kept, 2 / ((T + 1) * (T + 2))
+    if claimed < 0:
+        return differs(f"points are averaged with weights between 0 and 1, and the claim gives the start {claimed:.4g}")
     if abs(left - weight) > 1e-9:
         return differs(f"the start weighs {left:.6g} in our output, where 2/((T+1)(T+2)) = {weight:.6g}")
     verdict = accuracy.never_violated(left, claimed, statement="weight of the start <= (1 - α_1)(1 - α_2)…, which is 0")

@@ -140,6 +140,8 @@ def gaussian_mechanism_at_epsilon_ten(context: Context, *, delta: str) -> Verdic
             return differs(f"lem-a6{reading} speaks of epsilon = 10 as well, where it fails")
     allowed = stated("user_level/lem-a6@literal", delta=chance)
     value = gaussian_share(10.0, chance, "@literal") * allowed
+    if not gaussian_share(5.0, chance, "@literal") <= 1 < gaussian_share(10.0, chance, "@literal"):
+        return differs(f"the claim's {allowed:.4g} is not between delta(5) and delta(10) = {value:.4g}")
     first = float(scipy.optimize.brentq(lambda e: gaussian_share(e, chance, "@literal") - 1, 5.0, 10.0))
     return accuracy.never_violated(
         value,
@@ -491,11 +493,10 @@ def failure_probability_of_the_threshold_test(context: Context) -> Verdict:
     T, gamma, e, u = sp.symbols("T gamma epsilon u", positive=True)
     ratio = sp.log(2 * T / gamma)
     tails = sp.exp(-2 * ratio) + T * sp.exp(-ratio)
-    said = explicit_of("user_level/lem-a9@derived")
-    named = {s.name: s for s in said.free_symbols}
-    said = said.subs({named["T"]: T, named["gamma"]: gamma})
-    alpha = explicit_of("user_level/lem-a9").subs(
-        {s: {"T": T, "gamma": gamma, "epsilon": e}[s.name] for s in explicit_of("user_level/lem-a9").free_symbols}
+    named = {"T": T, "gamma": gamma, "epsilon": e}
+    said, alpha = (
+        form.subs({s: named[s.name] for s in form.free_symbols})
+        for form in map(explicit_of, ("user_level/lem-a9@derived", "user_level/lem-a9"))
     )
     # gamma = 1/(1 + u) and T >= 1: gamma - gamma/2 - gamma^2/(4 T^2) >= gamma/2 - gamma^2/4.
     room = (1 / (1 + u)) / 2 - (1 / (1 + u)) ** 2 / 4

@@ -216,7 +216,7 @@ def tail_line_at_small_delta(context: Context, *, log_10_delta: int) -> Verdict:
     )
 
 
-@check("user_level/thm-b1@tail-exact", kind="privacy")
+@check("user_level/thm-b1@tail-exact", kind="privacy", also=("user_level/thm-b1@tail",))
 def tail_line_on_both_sides_of_its_border(context: Context) -> Verdict:
     """2t over delta/(10 e^epsilon) on both sides of the border: below and above 1, over sizes and epsilon."""
     points, wrong = [], 0
@@ -225,7 +225,7 @@ def tail_line_on_both_sides_of_its_border(context: Context) -> Verdict:
         for share in (0.01, 0.1, 0.99, 1.01, 10.0, 100.0):
             dlt = share * border
             tail = math.exp(-2 / 3 * log_ratio(20 * size, eps, dlt))
-            ratio = 2 * tail / (dlt / (10 * math.exp(eps)))
+            ratio = 2 * tail / unassumed("user_level/thm-b1@tail", delta=dlt, epsilon=eps)
             wrong += (ratio <= 1) != (share > 1)
             points.append((share, ratio))
     verdict = agree([1.0 + wrong], [1.0], f"one plus the points on the wrong side of the border, of {len(points)}")

@@ -174,15 +174,16 @@ def difference_of_two_gradient_noises(context: Context) -> Verdict:
 
 @check("user_level/lem-b4@corrected", kind="stability")
 def four_vectors_of_length_L(context: Context) -> Verdict:
-    """The largest |a - b - c + e|^2 over unit vectors, at the ends of one direction: 16; two variances add up to 2."""
-    ends = np.array(np.meshgrid(*[[-1.0, 1.0]] * 4)).reshape(4, -1)
+    """The largest |a - b - c + e|^2 over vectors of length 3, at the ends of one direction: 144; of length 1 two
+    variances add up to 2.
+    """
+    length = 3.0
+    ends = np.array(np.meshgrid(*[[-length, length]] * 4)).reshape(4, -1)
     largest = float(((ends[0] - ends[1] - ends[2] + ends[3]) ** 2).max())
     # E|xi|^2 = Var(g) + Var(g'), each at most E|g|^2 <= 1, attained by fair signs.
     signs = np.array([-1.0, 1.0])
     second = float(((signs[:, None] - signs[None]) ** 2).mean())
-    return agree(
-        [largest, second], [stated("user_level/lem-b4@corrected", L=1.0), 2.0], "pointwise and mean square, L = 1"
-    )
+    return agree([largest, second], [stated("user_level/lem-b4@corrected", L=length), 2.0], "pointwise and mean square")
 
 
 @check("user_level/lem-b4@derived", kind="stability")

@@ -21,7 +21,8 @@ from dpcheck.harness.crossing import crossing, judge_crossing
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.scaling import Instance, admitted, powers, scaling, unmeasured
 from dpcheck.harness.symbolic import agree, proved
-from dpcheck.verdicts import Outcome, Point, Verdict, combine, undecided
+from dpcheck.symbols import BY_NAME
+from dpcheck.verdicts import Outcome, Point, Verdict, combine, differs, undecided
 
 from .cases import (
     ACCELERATED_SIZES,
@@ -77,18 +78,19 @@ def tail_of_the_query_noise(context: Context) -> Verdict:
     return agree(values, wanted, "log-probability")
 
 
-@check("user_level/thm-c1@halt", kind="privacy", grid={"K": (20.0, 200.0, 2000.0)})
-def probability_of_a_false_halt(context: Context, *, K: float) -> Verdict:
-    """P(Lap(8) - Lap(16) > K/5) by quadrature over the threshold noise, epsilon = 1."""
+@check("user_level/thm-c1@halt", kind="privacy", grid={"K": (20.0, 200.0, 2000.0), "epsilon": (1.0, 0.25)})
+def probability_of_a_false_halt(context: Context, *, K: float, epsilon: float) -> Verdict:
+    """P(Lap(8/epsilon) - Lap(16/epsilon) > K/5) by quadrature over the threshold noise."""
+    scale, K = 8.0, K * epsilon  # in units of 1/epsilon
 
     def joint(x: float) -> float:
-        return float(scipy.stats.laplace.pdf(x, scale=8) * scipy.stats.laplace.cdf(x - K / 5, scale=16))
+        return float(scipy.stats.laplace.pdf(x, scale=scale) * scipy.stats.laplace.cdf(x - K / 5, scale=2 * scale))
 
     total = sum(
         scipy.integrate.quad(joint, *ends, epsabs=0, epsrel=1e-11, limit=200)[0] for ends in ((-400, 0), (0, K / 5))
     )
     total += scipy.integrate.quad(joint, K / 5, K / 5 + 400, epsabs=0, epsrel=1e-11, limit=200)[0]
-    return agree([total], [stated("user_level/thm-c1@halt", K=K, epsilon=1.0)], "P(halt)", tolerance=1e-7)
+    return agree([total], [stated("user_level/thm-c1@halt", K=K / epsilon, epsilon=epsilon)], "P(halt)", tolerance=1e-7)
 
 
 @check("user_level/thm-c1@literal", kind="privacy", expect="refuted")
@@ -110,9 +112,8 @@ def printed_display_at_small_epsilon(context: Context) -> Verdict:
 def recomputed_display_is_half_of_delta(context: Context) -> Verdict:
     """The recomputed additive part is at most delta/2 for every epsilon >= 0 and T >= 1; it is largest at 0 and 1."""
     e, u = sp.symbols("e u", positive=True)
-    named = {s.name: s for s in explicit_of("user_level/thm-c1@corrected").free_symbols}
     # u = 1/T in (0, 1].
-    said = explicit_of("user_level/thm-c1@corrected").subs({named["epsilon"]: e, named["T"]: 1 / u})
+    said = explicit_of("user_level/thm-c1@corrected").subs({BY_NAME["epsilon"]: e, BY_NAME["T"]: 1 / u})
     zeta = u * sp.exp(-e) / 10  # over delta
     parts = zeta / u + (1 / u + 1) * zeta + (sp.exp(e) + sp.exp(e / 2)) * zeta / u
     added = proved({"both events of T + 1 and of T steps": sp.simplify(parts - said)})
@@ -131,6 +132,13 @@ def printed_minibatch_against_the_proof(context: Context) -> Verdict:
     value = printed_minibatch(first_phase(users, 0.05), 1, 0.5, 1e-9, steps)
     claimed = stated("user_level/thm-c1@dimension", n=users, m=1, d=dims, epsilon=0.5, delta=1e-9, q=0.05)
     at = {"n": users, "m": 1, "d": dims, "epsilon": "1/2", "delta": "1/1000000000", "q": "1/20", "T": steps}
+    # Both logarithms are the same at d = n_1^2 m/n, where no power of m has room to spare.
+    for samples in (10, 10**4):
+        border = first_phase(users, 0.05) ** 2 * samples / users
+        needs = unassumed("user_level/thm-c1@dimension", n=users, m=samples, d=border, epsilon=0.5, delta=1e-9)
+        printed = printed_minibatch(first_phase(users, 0.05), samples, 0.5, 1e-9, steps)
+        if not printed - 1 <= needs <= printed:
+            return differs(f"at the border d = {border:.4g} K_1 = {printed:,.0f}, and the proof needs {needs:,.2f}")
     return accuracy.never_violated(
         claimed,
         value,
@@ -269,7 +277,10 @@ def far_user(tau: float, at: dict[str, float]) -> float:
         sum_of = stated("user_level/thm-a11@corrected", b=at["L"], n=at["m"], gamma=2 * math.exp(-log))
         return sum_of - at["m"] * tau / 2
 
-    gamma = 2 * math.exp(-float(scipy.optimize.brentq(within, 1e-9, 600.0, xtol=1e-13)))
+    # From gamma = 1 on, the largest probability, which it is where the sum may go so far at that.
+    certain = math.log(2)
+    root = certain if within(certain) >= 0 else float(scipy.optimize.brentq(within, certain, 400.0, xtol=1e-13))
+    gamma = 2 * math.exp(-root)
     return stated("user_level/fact-dp-stability@derived", epsilon=at["epsilon"], delta=at["delta"], gamma=gamma)
 
 
@@ -375,7 +386,9 @@ def capped_minibatches_fit_and_pass(context: Context) -> Verdict:
         left += [batch / users, least]
         right += [1.0, batch * steps / users]
     covers = "the cap gives the first, and ceil(N/T) T >= N or a full batch the second; all N, T up to 40"
-    return accuracy.never_violated(left, right, statement="K <= N and N <= K T", covers=covers)
+    kept = accuracy.never_violated(left, right, statement="K <= N and N <= K T", covers=covers)
+    attained = agree([min(right)], [least], "the fewest gradients of a phase over N m, of one step")
+    return combine([kept, attained])
 
 
 @check("user_level/thm-c3@derived", kind="risk", also=("user_level/thm-c3@summed",))

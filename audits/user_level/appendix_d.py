@@ -209,15 +209,17 @@ def risk_on_the_absolute_loss(context: Context, *, m: int) -> Verdict:
     )
 
 
-@check("user_level/thm-d3@corrected", kind="runtime")
-def missing_term_dominates_beyond_five_halves(context: Context) -> Verdict:
+@check(
+    "user_level/thm-d3@corrected", kind="runtime", also=("user_level/thm-4-1",), grid={"name": ("thm-d3", "thm-4-1")}
+)
+def missing_term_dominates_beyond_five_halves(context: Context, *, name: str) -> Verdict:
     """The missing term over the printed count along m = n^a, eps = n^-b, d = n^c: larger just beyond the border.
 
     T K m/eps at T = sqrt(beta_r/lambda) is min(n^(3/4) m^(3/2) eps^(-1/2), n m^(3/2) d^(-1/4)); the border is
     m = max(n^(5/2) eps^3, d n^(3/2) eps), where the larger of the two exponents is the one that has to be passed.
     """
     a, b, c = sp.symbols("a b c", real=True)
-    printed, missing = order_of("user_level/thm-d3"), order_of("user_level/thm-d3@corrected")
+    printed, missing = order_of(f"user_level/{name}"), order_of("user_level/thm-d3@corrected")
     first, second = sp.Rational(5, 2) - 3 * b, sp.Rational(3, 2) - b + c
     ties = {m: n**a, epsilon: n**-b, d: n**c}
     legal = [a >= 0, b >= 0, b <= 1, c >= 0]

@@ -116,7 +116,7 @@ def place_by_place() -> Verdict:
     The δ of M of them is a sum of M terms, none above e^{Mε_1}δ/N.
     """
     said, sharp = (explicit_of(f"user_level/lem-a8{reading}") for reading in ("@corrected", "@derived"))
-    at, t = {s.name: s for s in said.free_symbols}, positive("t")[0]
+    at, t = {s.name: s for s in said.free_symbols | sharp.free_symbols}, positive("t")[0]
     most = at["K"] * sp.exp(at["K"] * sharp.subs(at["K"], 1)) * at["delta"] / at["N"]
     slack = sp.expand_log(sp.log(said / most), force=True).subs(at["epsilon"], sp.log(1 + at["N"] * t))
     steps = proved({"slack at ε = 0": slack.subs(t, 0)}, {"which grows": sp.factor(sp.diff(slack, t))})

@@ -431,19 +431,19 @@ def variance_of_a_minibatch_by_enumeration(context: Context, *, N: int, m: int) 
     return agree(values, wanted, "one plus the variance")
 
 
-@check("user_level/lem-3-5@derived", kind="symbolic")
+@check("user_level/lem-3-5@derived", kind="symbolic", also=("user_level/lem-3-5", "user_level/lem-c6"))
 def variance_by_inclusion_probabilities(context: Context) -> Verdict:
     """A user is in the minibatch with probability K/N, so its mean has variance v/(Km) and covariance v/(Nm) with the
     whole; the difference is (1 - K/N)v/(Km), below L^2 log(ndm)/(Km) by L^2 (log(ndm) - 1 + K/N)/(Km).
     """
-    exact, printed = explicit_of("user_level/lem-3-5@derived"), order_of("user_level/lem-3-5")
+    exact = explicit_of("user_level/lem-3-5@derived")
+    printed = {f"below the order of {name}": order_of(f"user_level/{name}") for name in ("lem-3-5", "lem-c6")}
     names = {s.name: s for s in exact.free_symbols}
     K, N, L, m = (names[x] for x in "KNLm")
     each = L**2 / m  # variance of one user's mean gradient
-    (log,) = printed.atoms(sp.log)
     more = sp.Symbol("t", nonnegative=True)  # log(ndm) = 1 + t
     subset, whole, both = N * (K / N) * each / K**2, each / N, N * (K / N) * each / (K * N)
     return proved(
         {"variance of the difference": subset - 2 * both + whole - exact},
-        {"below the order": sp.simplify(printed.subs(log, 1 + more) - exact)},
+        {said: sp.simplify(order.replace(sp.log, lambda _: 1 + more) - exact) for said, order in printed.items()},
     )

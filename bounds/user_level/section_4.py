@@ -40,6 +40,7 @@ thm_4_1 = claim(
     quantity="gradients",
     measures="gradients",
     relation="<=",
+    # the same (361130): without 1 in epsilon**(1/4)*m**(1/4)*n**(3/8) + 1: nε > 100 by ENOUGH_USERS, the rest exceeds 1
     order=SMOOTHED,
     assumptions=(ENOUGH_USERS, sp.Le(epsilon, 10), sp.Lt(delta * m * n, 1)),
     about=("user_level/proc-smoothed-alg-3",),
