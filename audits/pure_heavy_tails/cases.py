@@ -41,6 +41,10 @@ SOLVERS: dict[str, Any] = {"exact": certified, "worst legal": Pushed()}
 """The exact minimiser, and the legal one that is farthest from it."""
 
 
+SPIKED = RareSpikes(D=2.0)
+"""What runs are counted on."""
+
+
 def largest(work: Any) -> float:
     """A number that no excess risk exceeds: on an interval the larger one of its ends, by convexity; else D G_1."""
     D = work.constants.diameter(2.0)

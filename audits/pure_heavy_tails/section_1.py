@@ -9,14 +9,15 @@ import numpy as np
 
 from dpcheck.algorithms.pure_heavy_tails.baseline import NoisyClippedSubgradient
 from dpcheck.checks import Context, by_size, check, unchecked
+from dpcheck.engine.executed import as_stated, run_as_stated
 from dpcheck.engine.settings import settings
 from dpcheck.errors import InvalidInput
 from dpcheck.harness.replay import Case, changed_record
 from dpcheck.harness.scaling import Instance, admitted, powers, scaling
 from dpcheck.privacy import PureDP
-from dpcheck.verdicts import Verdict, holds, refuted
+from dpcheck.verdicts import Verdict, differs, holds, refuted
 
-from .cases import DELTA, SLOPES, WRONG_DESCENT, Straight, opposite_spikes, problem, slopes
+from .cases import DELTA, SLOPES, SPIKED, WRONG_DESCENT, Straight, opposite_spikes, problem, slopes
 from .lemmas import PLANNED, as_printed, audited, far_answers, onto_ball, shifts, slack_verdict, small, told, wide
 
 # Section 1.2 --------------------------------------------------------------------------------------------------------
@@ -101,14 +102,30 @@ def descent_along_and_across(context: Context, *, dimension: int) -> Verdict:
     return admitted(Straight(40_000, 1 - DELTA), one, context.scale(1000, 4000), context)
 
 
+SETTINGS = {
+    "T": "pure_heavy_tails/proc-noisy-subgradient@steps",
+    "C": "pure_heavy_tails/proc-noisy-subgradient@cap",
+    "noise": "pure_heavy_tails/proc-noisy-subgradient@noise",
+    "eta": "pure_heavy_tails/proc-noisy-subgradient@eta",
+    "gradients": "pure_heavy_tails/proc-noisy-subgradient@gradients",
+}
+settings_of_the_baseline = settings(LABEL, SETTINGS, problems=PLANNED, fields={"k": (2.0, 3.0, 4.0)})
+run_of_the_baseline = run_as_stated(
+    LABEL, SETTINGS, SPIKED, problem(SPIKED, 0.9), 30, noises={"noise": "*"}, trials=2000
+)
+
+
 @check(LABEL, kind="accuracy", grid={"d": (1, 3)})
 def lines_of_the_baseline(context: Context, *, d: int) -> Verdict:
     """Clipped mean gradients at projected iterates, T of them; the mean of the iterates after the steps is returned."""
     trials = context.scale(20, 200)
     work, rows, start = small(context, d, trials, 12)
-    algorithm = NoisyClippedSubgradient(T=4, C=0.8)
-    plan, entries, returned = told(algorithm, work, problem(work, 0.7), rows, start, far_answers(context, trials, d))
-    (steps,) = plan.phases
+    algorithm = NoisyClippedSubgradient()
+    (steps,) = as_stated(algorithm, problem(work, 0.7), 12, SETTINGS).phases
+    answers = far_answers(context, trials, d)
+    _, entries, returned = told(algorithm, work, problem(work, 0.7), rows, start, answers)
+    if len(entries) != steps.T:
+        return differs(f"{len(entries)} steps are made, {steps.T} are stated", "exact")
     lines, w, visited = {}, np.broadcast_to(start, (trials, d)), []
     for number, entry in enumerate(entries):
         away = np.ones((1, 1)) if d == 1 else w - np.asarray(work.b)
@@ -134,18 +151,4 @@ beside_localisation = unchecked(
     "nothing is claimed of its risk beside that of localisation at one n, so that a comparison has no outcome: where "
     "the localised algorithms are told apart from their start (n from 2^16 on) its n epsilon full-batch steps are too "
     "many to run",
-)
-
-
-settings_of_the_baseline = settings(
-    LABEL,
-    {
-        "T": "pure_heavy_tails/proc-noisy-subgradient@steps",
-        "C": "pure_heavy_tails/proc-noisy-subgradient@cap",
-        "noise": "pure_heavy_tails/proc-noisy-subgradient@noise",
-        "eta": "pure_heavy_tails/proc-noisy-subgradient@eta",
-        "gradients": "pure_heavy_tails/proc-noisy-subgradient@gradients",
-    },
-    problems=PLANNED,
-    fields={"k": (2.0, 3.0, 4.0)},
 )

@@ -14,6 +14,7 @@ from dpcheck.algorithms.pure_heavy_tails import DoubleOutputPert, OutputPertLoca
 from dpcheck.algorithms.pure_heavy_tails.erm import isotropic_laplace
 from dpcheck.algorithms.pure_heavy_tails.output_perturbation import bias_bound
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.executed import as_stated, run_as_stated
 from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import explicit_of, stated
 from dpcheck.harness import accuracy, sensitivity
@@ -31,7 +32,7 @@ from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.radial import RadialHeavyTail
 
-from .cases import DELTA, SOLVERS, opposite_spikes, practical, problem
+from .cases import DELTA, SOLVERS, SPIKED, opposite_spikes, practical, problem
 from .edges import EDGES, silent
 from .lemmas import (
     NO_BALL,
@@ -413,6 +414,34 @@ def one_stage_against_two(context: Context, *, k: float, n: int) -> Verdict:
 # Lines --------------------------------------------------------------------------------------------------------------
 
 
+ALGORITHM_2 = {
+    "records": "pure_heavy_tails/alg-2@records",
+    "C": "pure_heavy_tails/alg-2@cap",
+    "epsilon": "pure_heavy_tails/alg-2@epsilon",
+    "noise": "pure_heavy_tails/alg-2",
+    "gap": "pure_heavy_tails/alg-2@gap",
+    "radius": "pure_heavy_tails/alg-2@radius",
+}
+SINGLE = {
+    "records": "pure_heavy_tails/alg-2@records",
+    "C": "pure_heavy_tails/alg-2@cap",
+    "epsilon": "pure_heavy_tails/alg-2@epsilon",
+}
+ONE_STAGE = {
+    "as printed": {
+        **SINGLE,
+        "noise": "pure_heavy_tails/proc-single-op@derived-noise",
+        "gap": "pure_heavy_tails/proc-single-op@derived-gap",
+    },
+    "paper-noise": {**SINGLE, "noise": "pure_heavy_tails/alg-2", "gap": "pure_heavy_tails/alg-2@gap"},
+}
+LETTERS: Any = {"symbols": STAGE}
+run_of_algorithm_2 = run_as_stated(
+    "pure_heavy_tails/alg-2", ALGORITHM_2, SPIKED, problem(SPIKED, 0.9), 12,
+    noises={"noise": "point"}, fields={"lambda_": 0.7, "k": 3.0, "minimiser": certified}, **LETTERS,
+)  # fmt: skip
+
+
 @check(
     "pure_heavy_tails/alg-2",
     kind="accuracy",
@@ -424,9 +453,9 @@ def lines_of_output_perturbation(context: Context, *, solver: str, d: int) -> Ve
     kind = {"Algorithm 2": OutputPertLocalize, "one stage": SingleOutputPert}[solver]
     trials = context.scale(40, 400)
     work, rows, start = small(context, d, trials, 12)
-    algorithm, setting = kind(lambda_=0.7, C=1.5), problem(work, 0.8)
-    plan, (point,), returned = told(algorithm, work, setting, rows, start, far_answers(context, trials, d))
-    (stage,) = plan.phases
+    algorithm, setting = kind(lambda_=0.7, k=3.0), problem(work, 0.8)
+    _, (point,), returned = told(algorithm, work, setting, rows, start, far_answers(context, trials, d))
+    (stage,) = as_stated(algorithm, setting, 12, SINGLE, **LETTERS).phases
     return as_printed(
         {
             "the minimiser over W": (point.core, regularised(work, stage, rows, start)),
@@ -447,14 +476,7 @@ def planned_inside_of_its_conditions(context: Context, *, algorithm: str) -> Ver
 
 settings_of_algorithm_2 = settings(
     "pure_heavy_tails/alg-2",
-    {
-        "records": "pure_heavy_tails/alg-2@records",
-        "C": "pure_heavy_tails/alg-2@cap",
-        "epsilon": "pure_heavy_tails/alg-2@epsilon",
-        "noise": "pure_heavy_tails/alg-2",
-        "gap": "pure_heavy_tails/alg-2@gap",
-        "radius": "pure_heavy_tails/alg-2@radius",
-    },
+    ALGORITHM_2,
     symbols=STAGE,
     beside={**NO_MAPPING, "xi": NO_BALL["xi"]},
     problems=PLANNED,
@@ -476,23 +498,15 @@ def outputs_of_output_perturbation(context: Context, *, solver: str) -> Verdict:
     return audited(context, case, opposite_spikes(10, 1e6), halved=2 * share)
 
 
-SINGLE = {
-    "records": "pure_heavy_tails/alg-2@records",
-    "C": "pure_heavy_tails/alg-2@cap",
-    "epsilon": "pure_heavy_tails/alg-2@epsilon",
-}
 settings_of_single_perturbation = settings(
     "pure_heavy_tails/proc-single-op",
-    {
-        "as printed": {
-            **SINGLE,
-            "noise": "pure_heavy_tails/proc-single-op@derived-noise",
-            "gap": "pure_heavy_tails/proc-single-op@derived-gap",
-        },
-        "paper-noise": {**SINGLE, "noise": "pure_heavy_tails/alg-2", "gap": "pure_heavy_tails/alg-2@gap"},
-    },
+    ONE_STAGE,
     symbols=STAGE,
     beside=NO_BALL,
     problems=PLANNED,
     fields={**WEIGHTS, "k": (2.0, 3.0, 4.0)},
 )
+run_of_single_perturbation = run_as_stated(
+    "pure_heavy_tails/proc-single-op", ONE_STAGE, SPIKED, problem(SPIKED, 0.9), 12,
+    noises={"noise": "point"}, fields={"lambda_": 0.7, "k": 3.0, "minimiser": certified}, **LETTERS,
+)  # fmt: skip

@@ -14,6 +14,7 @@ from dpcheck.algorithms.pure_heavy_tails.reformulation import JointReformulation
 from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient, iteration_bound
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import claim
+from dpcheck.engine.executed import as_stated, run_as_stated
 from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import explicit_of, order_of, stated
 from dpcheck.geometry import Ball, BallIntersection
@@ -34,7 +35,7 @@ from dpcheck.workloads.amplitudes import Pareto, Spike
 from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
 
-from .cases import LITTLE, SOLVERS, opposite_spikes, problem, quarter_power
+from .cases import LITTLE, SOLVERS, SPIKED, opposite_spikes, problem, quarter_power
 from .lemmas import (
     NO_MAPPING,
     PLANNED,
@@ -354,6 +355,22 @@ def target_from_its_parts(context: Context) -> Verdict:
     )
 
 
+ALGORITHM_4 = {
+    "records": "pure_heavy_tails/alg-4@records",
+    "C": "pure_heavy_tails/alg-4@cap",
+    "epsilon": "pure_heavy_tails/alg-4@epsilon",
+    "noise": "pure_heavy_tails/alg-4",
+    "gap": "pure_heavy_tails/alg-4@gap",
+    "radius": "pure_heavy_tails/alg-4@radius",
+    "xi": "pure_heavy_tails/alg-4@xi",
+}
+LETTERS: Any = {"symbols": STAGE}
+run_of_algorithm_4 = run_as_stated(
+    "pure_heavy_tails/alg-4", ALGORITHM_4, SPIKED, problem(SPIKED, 0.9), 12,
+    noises={"noise": "*point"}, fields={"lambda_": 0.7, "k": 3.0, "minimiser": certified}, **LETTERS,
+)  # fmt: skip
+
+
 @check(
     "pure_heavy_tails/alg-4",
     kind="accuracy",
@@ -374,8 +391,9 @@ def lines_of_algorithm_4(context: Context, *, d: int, of: str) -> Verdict:
     kind = {"Section 3": DoubleOutputPert, "Theorem D.4": StructuredDoubleOutputPert}[of]
     # Theorem D.4 changes the solver alone, which takes too many steps here: an exact one stands in for it.
     algorithm, setting = kind(lambda_=lambda_, C=C, minimiser=certified), problem(work, 5.0)
-    plan, (localised, point), returned = told(algorithm, work, setting, rows, start, (first, second))
-    one, two = plan.phases
+    _, (localised, point), returned = told(algorithm, work, setting, rows, start, (first, second))
+    settings = {name: ALGORITHM_4[name] for name in ("records", "epsilon", "radius", "xi")}
+    one, two = as_stated(algorithm, setting, m, settings, **LETTERS).phases
     best, w_loc = regularised(work, one, rows, start), onto_ball(first)
     place = np.clip(best @ axis.T, *(np.clip(w_loc @ axis.T + side * one.radius, -1, 1) for side in (-1, 1)))
     assert one.radius < 1, "W_0 is all of W: the second stage would not be told from the first"
@@ -396,15 +414,7 @@ def lines_of_algorithm_4(context: Context, *, d: int, of: str) -> Verdict:
 
 settings_of_algorithm_4 = settings(
     "pure_heavy_tails/alg-4",
-    {
-        "records": "pure_heavy_tails/alg-4@records",
-        "C": "pure_heavy_tails/alg-4@cap",
-        "epsilon": "pure_heavy_tails/alg-4@epsilon",
-        "noise": "pure_heavy_tails/alg-4",
-        "gap": "pure_heavy_tails/alg-4@gap",
-        "radius": "pure_heavy_tails/alg-4@radius",
-        "xi": "pure_heavy_tails/alg-4@xi",
-    },
+    ALGORITHM_4,
     symbols=STAGE,
     beside=NO_MAPPING,
     problems=PLANNED,

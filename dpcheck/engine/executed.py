@@ -51,16 +51,16 @@ def as_stated(
     """
     schedule = chosen.schedule(problem, n)
     drawer = Drawer(chosen.label, {}, {}, dict(symbols or {}), dict(powers or {}), inner)
-    own, *_ = drawer.plans(chosen, problem, n, schedule, stated, reading)
-    told = _told(schedule, own)
-    rows: list[Any] = list(told.phases)
-    for i, plan in enumerate(drawer.calls(reading, chosen, problem, told)):
-        rows[i] = replace(rows[i], inner=_told(rows[i].inner, plan))
-    told = replace(told, phases=tuple(rows))
-    if "gradients" not in stated:
-        return told
-    own, *_ = drawer.plans(chosen, problem, n, told, stated, reading)  # of gradients of as many and as long steps
-    return replace(told, gradients=round(float(own.stated_value("gradients")[0])))
+    told = schedule
+    for _ in range(2):  # formulas speak of other settings, which the first turn puts in their place
+        own, *_ = drawer.plans(chosen, problem, n, told, stated, reading)
+        told = _told(told, own)
+        rows: list[Any] = list(told.phases)
+        for i, plan in enumerate(drawer.calls(reading, chosen, problem, told)):
+            rows[i] = replace(rows[i], inner=_told(rows[i].inner, plan))
+        told = replace(told, phases=tuple(rows))
+    own, *_ = drawer.plans(chosen, problem, n, told, stated, reading)
+    return replace(told, gradients=round(float(own.stated_value("gradients")[0]))) if "gradients" in stated else told
 
 
 def _told(schedule: Schedule[P], plan: Plan) -> Schedule[P]:
