@@ -453,7 +453,7 @@ def lines_of_output_perturbation(context: Context, *, solver: str, d: int) -> Ve
     kind = {"Algorithm 2": OutputPertLocalize, "one stage": SingleOutputPert}[solver]
     trials = context.scale(40, 400)
     work, rows, start = small(context, d, trials, 12)
-    algorithm, setting = kind(lambda_=0.7, k=3.0), problem(work, 0.8)
+    algorithm, setting = kind(lambda_=0.7), problem(work, 0.8)
     _, (point,), returned = told(algorithm, work, setting, rows, start, far_answers(context, trials, d))
     (stage,) = as_stated(algorithm, setting, 12, SINGLE, **LETTERS).phases
     return as_printed(
