@@ -10,120 +10,23 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import toy_mutants
 from edits import edit
+from toy_mutants import Make, of, watched
 
-from dpcheck.claims import Paper
 from dpcheck.engine import catalogue
 from dpcheck.engine.mutate import bugs, claims, gate, rules
 from dpcheck.engine.mutate import trials as trials_module
-from dpcheck.engine.mutate.mutation import NOTICED, Family, Mutation, Trial
-from dpcheck.engine.mutate.resolution import resolutions
+from dpcheck.engine.mutate.mutation import NOTICED, Family, Mutation
 from dpcheck.engine.mutate.table import Table, Watched
 from dpcheck.engine.mutate.traces import traced
 from dpcheck.engine.mutate.trials import KeptLines, Trials
 from dpcheck.mutants import seeded
-from dpcheck.symbols import L
-
-Make = Callable[..., Path]
-BOUNDS = """
-import sympy as sp
-from dpcheck.claims import Paper
-from dpcheck.symbols import L, n
-
-TOY = Paper(key="toy", title="A toy paper", authors="A. Author", reference="Proc. 2024")
-tight = TOY.claim("toy/lem-1", "Lemma 1", "At most 2L/√n.", kind="lemma", relation="<=", explicit=2 * L / sp.sqrt(n))
-told = TOY.claim("toy/lem-2", "Lemma 2", "At most 3L.", kind="lemma", relation="<=", explicit=3 * L)
-alone = TOY.claim("toy/lem-3", "Lemma 3", "At most 5L.", kind="lemma", relation="<=", explicit=5 * L)
-"""
-SECTIONS = "# Toy\n\n" + "".join(f"## lem-{i}\n\nSo.\n\n" for i in (1, 2, 3))
-AUDITS = """
-import dpcheck as dp
-from dpcheck.checks import check
-from dpcheck.verdicts import Outcome, Verdict, holds
-from dpcheck.algorithms.toy_of_a_test import value
-from .cases import SIZE
-
-def judged(left, right):
-    outcome = Outcome("holds" if left <= right else "differs")
-    return Verdict(outcome=outcome, reason=f"{left} and {right}", evidence="exact", numbers={"left": left})
-
-@check("toy/lem-1", "accuracy")
-def measured(context):
-    return judged(value(SIZE) * 1.9, dp.claim("toy/lem-1").evaluate(L=1.0, n=SIZE))
-
-@check("toy/lem-1", "transcription")
-def typed_again(context):
-    return judged(abs(2 / SIZE ** 0.5 - dp.claim("toy/lem-1").evaluate(L=1.0, n=SIZE)), 1e-9)
-
-@check("toy/lem-2", "risk")
-def reads_and_ignores(context):
-    dp.claim("toy/lem-2").evaluate(L=1.0)
-    return holds("it is small", "exact")
-
-@check("toy/lem-3", "risk")
-def never_asks(context):
-    return judged(1.0, 5.0)
-
-@check("toy/lem-3", "risk")
-def says_why(context):
-    # unbound: it speaks of the sign alone
-    return judged(0.0, 5.0)
-
-@check("toy/lem-3", "risk")
-def wrong_from_the_start(context):
-    return judged(7.0, dp.claim("toy/lem-3").evaluate(L=1.0))
-
-@check("toy/lem-1", "privacy", expect="holds")
-def within_reach(context):
-    return judged(value(SIZE), 0.1 * dp.claim("toy/lem-2").evaluate(L=1.0))
-
-@check("toy/lem-3", "runtime")
-def breaks(context):
-    if dp.claim("toy/lem-" + str(2)).evaluate(L=1.0) != 3:
-        raise KeyError("a crash of ours")
-    return holds("it runs", "exact")
-"""
-CODE = """
-def value(size):
-    return size ** -0.5
-
-def unused(size):
-    return size + 1
-"""
 
 
 @pytest.fixture
 def root(project: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A root whose checks use a module that stands for one of the package's algorithms."""
-    import dpcheck.algorithms
-
-    folder = tmp_path / "algorithms"
-    folder.mkdir()
-    (folder / "toy_of_a_test.py").write_text(CODE)
-    monkeypatch.setattr(dpcheck.algorithms, "__path__", [*dpcheck.algorithms.__path__, str(folder)])
-    files = {
-        "bounds/toy.py": BOUNDS,
-        "bounds/toy.md": SECTIONS,
-        "audits/toy.py": AUDITS,
-        "audits/cases.py": "SIZE = 25\n",
-    }
-    yield project(files)
-    sys.modules.pop("dpcheck.algorithms.toy_of_a_test", None)
-
-
-def watched(root: Path) -> Trials:
-    """All checks, watched; what was found before is in the root."""
-    found = catalogue.load(root)
-    assert not found.errors
-    folder = root.parent / "algorithms"
-    trials = Trials(found, list(found.checks.values()), kept=root / "kept.jsonl", folders=[folder])
-    trials.trace()
-    return trials
-
-
-def of(trials: Trials, label: str) -> dict[str, Trial]:
-    found = list(claims.of_claim(trials.catalogue.claims[label]))
-    return {trial.said: trial for trial in trials.run(found)}
+    yield from toy_mutants.laid_out(project, tmp_path, monkeypatch)
 
 
 def test_who_notices_and_by_what(root: Path) -> None:
@@ -155,66 +58,6 @@ def test_rules(root: Path) -> None:
     assert rules.unread(trials.catalogue, {"toy/lem-1::measured": ("toy/lem-1",)}) == ["toy/lem-2", "toy/lem-3"]
     idle = rules.idle(trials, list(trials.catalogue.claims.values()))
     assert idle == {"toy/lem-2::reads_and_ignores": ("toy/lem-2",)}
-
-
-def test_resolution(root: Path) -> None:
-    trials = watched(root)
-    trials.checks.pop("toy/lem-1::typed_again")
-    trials.traces.pop("toy/lem-1::typed_again")
-    (found,) = resolutions(trials, [trials.catalogue.claims["toy/lem-1"]])
-    assert found.up == float("inf"), "a measurement below the bound cannot notice that it is larger"
-    assert 2 / 1.9 <= found.down <= 1.1 * 2 / 1.9
-    assert (found.down_by, found.down_how) == ("toy/lem-1::measured", "measured")
-    assert str(found) == f"notices ÷ {found.down:.3g} (measured)"
-
-
-def test_a_search_asks_the_check_that_noticed_and_all_of_them_before_it_ends(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trials = watched(root)
-    real, asked, before = trials.run, list[str](), list[list[str]]()
-
-    def run(mutants: list[Mutation], *, only: dict[str, str], earlier: dict[str, str]) -> Iterator[Trial]:
-        asked.extend(only.get(mutant.key, "") for mutant in mutants)
-        before.append(list(earlier.values()))
-        return real(mutants, only=only)
-
-    monkeypatch.setattr(trials, "run", run)
-    (found,) = resolutions(trials, [trials.catalogue.claims["toy/lem-1"]])
-    assert (found.up, found.up_by) == (1.02, "toy/lem-1::typed_again"), "the first factor that is tried"
-    assert (found.down, found.down_by) == (1.02, "toy/lem-1::typed_again"), "a measurement sees 1.06"
-    assert len(asked) == 2
-    known = dataclasses.replace(found, up_by="one", down_by="two")
-    resolutions(trials, [trials.catalogue.claims["toy/lem-1"]], earlier={"toy/lem-1": known})
-    assert before == [["", ""], ["one", "two"]]
-
-
-@pytest.mark.parametrize(
-    "sees", [{"one": 300.0}, {"one": 300.0, "two": 4.0}, {"one": 1.0}, {"one": 1.5, "two": 2000.0}, {}]
-)
-def test_the_least_factor_that_any_check_sees_is_found(sees: dict[str, float]) -> None:
-    """Of checks that are asked in this order, and notice all above a factor of their own."""
-    paper = Paper(key="toy", title="", authors="", reference="")
-    claim = paper.claim("toy/lem-1", "Lemma 1", "…", kind="lemma", relation="<=", explicit=L)
-
-    class Told:
-        calls = 0
-
-        def run(self, mutants: list[Mutation], *, only: dict[str, str], **_: object) -> Iterator[Trial]:
-            for mutant in mutants:
-                self.calls += 1
-                said = float(mutant.said.split()[1])
-                factor = max(said, 1 / said)
-                asked = [name for name in sees if only.get(mutant.key, name) == name]
-                by = next((name for name in asked if factor >= sees[name] * (1 - 1e-4)), "")
-                yield Trial.of(mutant, "measured" if by else "survived", by=by)
-
-    told = Told()
-    (found,) = resolutions(told, [claim])  # type: ignore[arg-type]
-    least = min(sees.values(), default=2000.0)
-    for factor in (found.up, found.down):
-        assert (factor == float("inf")) if least > 1000 else (least * 0.999 <= factor <= max(1.02, 1.101 * least))
-    assert told.calls <= 40
 
 
 @pytest.mark.parametrize("family", ["claim", "seeded"])

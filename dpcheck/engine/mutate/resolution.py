@@ -1,4 +1,7 @@
-"""How wrong a bound may be before a check notices: the smallest factor up and down, by bisection."""
+"""How wrong a bound may be before a check notices: the smallest factor up and down, by bisection.
+
+What measures or derives is asked first, whatever a second typing sees; that is asked where nothing else notices.
+"""
 
 from __future__ import annotations
 
@@ -51,11 +54,13 @@ class _Search:
     """Of one bound in one direction: by the check that noticed last, and, where that sees no more, by all of them.
 
     Attributes:
+        typed: whether second typings are asked, too: no other check notices any factor.
         passes, sure: largest factors that this check lets pass, that all of them do; noticed: least one that `by` sees.
     """
 
     claim: Claim
     up: bool
+    typed: bool = False
     passes: float = 1.0
     sure: float = 1.0
     noticed: float = math.inf
@@ -75,6 +80,8 @@ class _Search:
         if trial.fate in NOTICED:
             self.noticed, self.by, self.how = factor, trial.by, trial.fate
             self.passes = min(self.passes, self.sure) if not asked else self.passes
+        elif factor >= LARGEST and not self.typed:
+            self.typed, self.passes, self.sure = True, 1.0, 1.0
         else:
             self.passes = factor
             self.sure = self.sure if asked else factor
@@ -99,7 +106,8 @@ def resolutions(
         of = {mutant.key: each for mutant, each in zip(mutants, batch, strict=True)}
         only = {key: asked for key, (_, _, asked) in of.items() if asked}
         before = {key: _before(search, earlier) for key, (search, _, _) in of.items()}
-        for trial in trials.run(mutants, only=only, earlier=before):
+        untyped = {key for key, (search, _, _) in of.items() if not search.typed}
+        for trial in trials.run(mutants, only=only, earlier=before, untyped=untyped):
             search, factor, asked = of[trial.key]
             search.learn(factor, asked, trial)
             told(trial.key)

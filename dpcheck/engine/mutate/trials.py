@@ -11,7 +11,7 @@ import math
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import CodeType, MappingProxyType
@@ -238,6 +238,7 @@ class Trials:
         until: float | None = None,
         only: Mapping[str, str] = NOTHING,
         earlier: Mapping[str, str] = NOTHING,
+        untyped: Collection[str] = (),
     ) -> Iterator[Trial]:
         """What becomes of each, as they end; what is known and still stands is not tried again.
 
@@ -247,6 +248,7 @@ class Trials:
             only: the one check that is asked, of some, by their keys.
             earlier: the check that noticed some of them before, by their keys: it is asked first, whatever it costs,
                 but for a second typing, which is asked last.
+            untyped: mutants, by their keys, of which no second typing is asked.
         """
         untraced = [check for id, check in self.checks.items() if id not in self.traces]
 
@@ -258,6 +260,7 @@ class Trials:
             asked = only.get(mutation.key)
             before = earlier.get(mutation.key, "")
             checks = [check for check in self.concerned(mutation, before) if asked in (None, check.id)]
+            checks = [c for c in checks if mutation.key not in untyped or strength(c) != "transcribed"]
             checks.sort(key=lambda check: check.id != before or strength(check) == "transcribed")
             known = self._kept.get(*self._key(mutation, checks))
             if mutation.argued:
