@@ -121,8 +121,6 @@ prop_f_5_derived = prop_f_5.as_read(
     "with probability at least 0.8 − e^{−3}: 620 from the Gibbs law, 20 from the bias.",
     origin="ours",
     explicit=640 * G_k / lambda_ * (d / (m * epsilon)) ** (1 - 1 / k),
-    # the same (ee6c0f): without epsilon <= 6*d: for ε ≤ 22 Markov has W_0 miss ŵ_C with 12/(600 − 22) < e^{−3}
-    # the same (ee6c0f): without epsilon <= 22: by Chernoff, E e^{sκ gap} ≤ (1 − s)^{−d}, e^{6d/32 − 16d} is lost
     assumptions=(sp.Ge(k, 2), sp.Le(epsilon, 6 * d), sp.Le(epsilon, 22)),
     probability=sp.Rational(4, 5) - sp.exp(-3),
 )
