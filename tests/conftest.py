@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import textwrap
 from collections import defaultdict
 from collections.abc import Callable
@@ -72,6 +73,17 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         slow |= _took
         rows = (f"{slow[name]:.2f} {name}\n" for name in sorted(slow) if slow[name] >= least)
         SLOW.write_text(f"{least:.3f} seconds or more\n" + "".join(rows), encoding="utf-8")
+    if hasattr(session.config, "workerinput"):
+        _keep_coverage()
+
+
+def _keep_coverage() -> None:
+    """Now: pytest-xdist ends a worker ten seconds after its last test, written or not."""
+    measuring = sys.modules.get("coverage")
+    current = measuring.Coverage.current() if measuring else None
+    if current is not None:
+        current.stop()
+        current.save()
 
 
 def _least(seconds: list[float]) -> float:

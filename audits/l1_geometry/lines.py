@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -24,7 +24,7 @@ from dpcheck.harness.plans import answered, run_of, wrong_promises, wrong_sizes,
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import agree
-from dpcheck.interfaces import Algorithm, Array, Problem
+from dpcheck.interfaces import Array, Problem
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
 from dpcheck.verdicts import Verdict, combine, differs, holds, refuted, undecided
@@ -64,11 +64,17 @@ def printed_phases(lines: Lines, rows: Sequence[Any], records: Array, x: Array, 
     return x
 
 
-def lines_of_phases(context: Context, algorithm: Algorithm[Any], settings: Stated) -> Verdict:
+def undialled(algorithm: Any, settings: Stated) -> Stated:
+    """Those that hold at the reduced noise with which lines are replayed, and at another distance than the domain's."""
+    dialled = {"sigma"} if algorithm.distance is None else {"sigma", "eta_i"}
+    return {name: label for name, label in settings.items() if name not in dialled}
+
+
+def lines_of_phases(context: Context, algorithm: Any, settings: Stated) -> Verdict:
     """Algorithm 2 or 6 on least squares: several phases, of whose steps some end at the edge of their ball."""
     work, at_edge = SignLasso(x_star=(0.4, -0.2, 0.1), s=0.3), list[Array]()
-    told = Told.of(context, algorithm, work, problem(work), 128)
-    rows = as_stated(algorithm, problem(work), 128, settings, symbols=SYMBOLS).phases
+    told = Told.of(context, algorithm, work, problem(work), 150)
+    rows = as_stated(algorithm, problem(work), 150, undialled(algorithm, settings), symbols=SYMBOLS).phases
     verdict = told.judged(printed_phases(told.lines, rows, told.records, told.start, at_edge))
     share, phases = float(np.mean(np.concatenate(at_edge))), len(rows)
     if phases < 2 or not 0 < share < 1:
@@ -76,7 +82,7 @@ def lines_of_phases(context: Context, algorithm: Algorithm[Any], settings: State
     return replace(verdict, numbers={**verdict.numbers, "phases": phases, "share at the edge": share})
 
 
-def steps_at_the_edge(context: Context, algorithm: Algorithm[Any], settings: Stated) -> Verdict:
+def steps_at_the_edge(context: Context, algorithm: Any, settings: Stated) -> Verdict:
     """The steps of the phases after the first, around where the one before ended, with the minimiser next to the edge
     of the domain: inside of their ball they minimise over the domain.
 
@@ -84,12 +90,12 @@ def steps_at_the_edge(context: Context, algorithm: Algorithm[Any], settings: Sta
     of all that.
     """
     seen = Seen(SignLasso(x_star=(0.6, -0.25, 0.14), s=0.3))
-    plan, trials, R = algorithm.schedule(problem(seen.work), 128), context.scale(20, 100), seen.work.R
+    plan, trials, R = algorithm.schedule(problem(seen.work), 150), context.scale(20, 100), seen.work.R
     run: Run[Any] = Run(plan, trials, context.rng("run"))
-    algorithm.execute(run, seen, Fixed(seen.work.rows(context.rng("data"), trials, 128)), np.zeros((1, 3)))  # type: ignore[arg-type]
+    algorithm.execute(run, seen, Fixed(seen.work.rows(context.rng("data"), trials, 150)), np.zeros((1, 3)))  # type: ignore[arg-type]
     points, entries = iter(seen.points), iter(run.transcript.entries)
     slopes, edges, lengths = list[Array](), list[Array](), list[Array]()
-    for row in as_stated(algorithm, problem(seen.work), 128, settings, symbols=SYMBOLS).phases:
+    for row in as_stated(algorithm, problem(seen.work), 150, undialled(algorithm, settings), symbols=SYMBOLS).phases:
         x, k = np.stack([next(points) for _ in range(row.T)]), np.arange(1, row.T)[:, None, None]
         noisy, h = np.stack([next(entries).output for _ in range(row.T)])[:-1], slope(x - x[0], row.p, row.scale)
         s = noisy + row.weight * (h[:-1] + np.diff(h, axis=0) * (k + 1) / 2)
@@ -99,13 +105,17 @@ def steps_at_the_edge(context: Context, algorithm: Algorithm[Any], settings: Sta
         edges.append(2 - 1 / size)
         lengths.append(np.abs(x[1:]).sum(axis=-1)[inside] / R)
     share, furthest = float((np.concatenate(lengths) > 1 - 1e-9).mean()), float(np.concatenate(lengths).max())
-    if not 0 < share < 1 or furthest > 1 + 1e-9:
+    if (algorithm.distance is not None and not 0 < share < 1) or furthest > 1 + 1e-9:
         return differs(f"a share of {share:.3g} ends at the edge of the domain, the furthest at {furthest:.6g} radii")
     verdict = agree(np.concatenate(slopes), np.concatenate(edges), "optimality of the steps", 1e-9)
     return replace(verdict, numbers={**verdict.numbers, "share at the edge": share})
 
 
-EDGES = {"of the balls": (lines_of_phases, 0.5), "of the domain": (steps_at_the_edge, 40.0)}
+EDGES: Mapping[str, tuple[Any, float | None]] = {
+    "of the balls": (lines_of_phases, 0.5),
+    "of the domain": (steps_at_the_edge, 40.0),
+    "at the stated distance": (steps_at_the_edge, None),
+}
 """What ends there, and at which distance, which the radius of a phase goes with."""
 
 

@@ -194,11 +194,11 @@ def _contained(context: Context, d: int, zeta: float, solver: str) -> Verdict:
 @check("pure_heavy_tails/lem-c-2@literal", kind="accuracy", expect="refuted")
 def containment_without_a_limit(context: Context) -> Verdict:
     """Exact containment on a line, solver at the edge of its licence, over a grid of epsilon: refuted at both zeta."""
-    each = [_contained(context, zeta) for zeta in (1, 3)]
+    each = [_unlimited(context, zeta) for zeta in (1, 3)]
     return next((verdict for verdict in each if verdict.outcome is not Outcome.REFUTED), combine(each))
 
 
-def _contained(context: Context, zeta: int) -> Verdict:
+def _unlimited(context: Context, zeta: int) -> Verdict:
     """What is claimed at this zeta against the chance of containment at each epsilon."""
     budgets = [1, 6, 50, 90, 98, 99, 100, 120, 200, 280, 290, 300]
     law = [scipy.stats.laplace(loc=1, scale=6 / e) for e in budgets]

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import fnmatch
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -15,7 +16,7 @@ import scipy.stats
 
 from dpcheck.checks import Check, Context, check
 from dpcheck.engine.algorithms import algorithm, algorithms
-from dpcheck.engine.settings import COUNTS, PRINTED, Drawer, Inner, Plan, Stated
+from dpcheck.engine.settings import CLOSE, COUNTS, PRINTED, Drawer, Inner, Plan, Stated
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry.norms import norm
 from dpcheck.harness import runtime
@@ -46,7 +47,8 @@ def as_stated(
     out, or the last one more than once.
 
     Args:
-        stated, symbols, powers, inner: as of `settings`.
+        stated: as of `settings`, without what a field of the algorithm dials.
+        symbols, powers, inner: as of `settings`.
         reading: of which `inner.stated` is taken.
     """
     schedule = chosen.schedule(problem, n)
@@ -71,7 +73,9 @@ def _told(schedule: Schedule[P], plan: Plan) -> Schedule[P]:
     rows: list[Any] = list(schedule.phases)
     for i, row in enumerate(rows):
         numbers = {name: _like(getattr(row, name), each[i]) for name, each in fields.items() if name not in COUNTS}
-        rows[i] = replace(row, **numbers)
+        # What differs by rounding alone may take a formula with a ceiling to the next number.
+        same = {name for name, value in numbers.items() if math.isclose(value, getattr(row, name), rel_tol=CLOSE)}
+        rows[i] = replace(row, **{name: value for name, value in numbers.items() if name not in same})
     if "phases" in fields:
         rows = [rows[min(i, len(rows) - 1)] for i in range(_like(len(rows), fields["phases"][0]))]
     return replace(schedule, phases=tuple(rows))

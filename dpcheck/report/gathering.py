@@ -77,7 +77,7 @@ def _by_statement(labels: Iterable[str]) -> dict[str, list[str]]:
 
 def _paper(shown: _Shown, key: str, statements: list[StatementPage]) -> PaperView:
     paper, prose = shown.catalogue.papers.get(key), _prose(shown.catalogue.root, statements)
-    mutants = Mutants.of(key, shown.measured, shown.table)
+    mutants = Mutants.of(key, shown.measured, shown.table, shown.catalogue.claims)
     if paper is None:
         return PaperView(key, key, "", "", tuple(statements), mutants, prose)
     return PaperView(key, paper.title, paper.authors, paper.reference, tuple(statements), mutants, prose)

@@ -61,7 +61,7 @@ def scheduler(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[str]]
     with contextlib.ExitStack() as stack:
         stack.enter_context(started("scheduler", "--port", "0", "--host", "127.0.0.1", *quiet))
         deadline = time.monotonic() + 60
-        while not written.exists():
+        while not written.exists() or not written.read_text().rstrip().endswith("}"):
             assert time.monotonic() < deadline
             time.sleep(0.05)
         import json

@@ -171,14 +171,19 @@ def test_a_job_that_ends_its_process_died_and_those_that_nobody_waits_for_are_en
     assert ended.failure == "died"
 
     def late():
-        time.sleep(1)
-        (tmp_path / "late").touch()
+        (tmp_path / "late").write_text(str(os.getpid()))
+        time.sleep(600)
 
-    running = forked([(lambda: 1, 5), (late, 5)], workers=2)
+    def once_it_runs():
+        while not (tmp_path / "late").is_file() or not (tmp_path / "late").read_text():
+            time.sleep(0.01)
+        return 1
+
+    running = forked([(once_it_runs, 600), (late, 600)], workers=2)
     assert next(running).value == 1
     running.close()
-    time.sleep(1.2)
-    assert not (tmp_path / "late").exists()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "late").read_text()), 0)
 
 
 def test_powers_signs_and_branches_are_changed(tmp_path, monkeypatch):

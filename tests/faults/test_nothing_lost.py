@@ -231,7 +231,8 @@ def test_a_read_only_store(commands: Commands, undisturbed: Results, unwritable:
     store = str(unwritable / "s.db")
     for command in (("list",), ("show", "toy/lem-2"), ("report", "--out", "elsewhere")):
         code, said = commands.run(*command, "--store", store)
-        assert (code, said) == (0, "")
+        complaints = [line for line in said.splitlines() if not line.endswith("Ctrl-C stops it")]  # on a slow machine
+        assert (code, complaints) == (0, [])
     assert "undecided" in commands_out(commands, "list", "--store", store)
     code, said = commands.run("merge", store, "--store", "new.db")
     assert (code, said.splitlines()[0]) == (0, f"{store}: {CELLS} new cells")

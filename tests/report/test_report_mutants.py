@@ -9,11 +9,14 @@ import pytest
 import report_example as example
 
 from dpcheck import report
+from dpcheck.claims import Paper
 from dpcheck.engine.mutate.mutation import Trial
 from dpcheck.engine.mutate.resolution import Resolution
 from dpcheck.engine.mutate.states import States, short
 from dpcheck.engine.mutate.table import SampleOfMutants, Table, Watched, rates, rows, share, unlikely
 from dpcheck.errors import StoreError
+from dpcheck.report.mutants import is_setting
+from dpcheck.symbols import L
 
 
 def trial(family: str, target: str, said: str, fate: str, **fields: object) -> Trial:
@@ -74,6 +77,9 @@ def test_no_digest_is_taken_for_a_number(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "mutants.jsonl"
     path.write_text(Table(states=digests).text(), encoding="utf-8")
     assert Table.read(path).states == digests
+
+
+MINE = Paper(key="mine", title="My paper", authors="M. E.", reference="2026")
 
 
 class Now(States):
@@ -147,3 +153,20 @@ def test_rates() -> None:
     assert unlikely(counts, 0.7) == ""
     assert "8 of 12" in unlikely(counts, 0.99)
     assert unlikely({"measured": 2500, "survived": 40}, 0.98) == "", "of a whole table, beyond what a float can count"
+
+
+def test_bounds_and_settings_are_told_apart(tmp_path: pathlib.Path) -> None:
+    """By the best evidence that notices each, whichever direction it notices."""
+    found = table()
+    bound, other = "example/thm-2", "example/lem-3"
+    found.resolutions = {
+        bound: Resolution(bound, "<=", 1.02, 3.0, CHECK, CHECK, "transcribed", "measured"),
+        other: Resolution(other, "<=", math.inf, math.inf),
+    }
+    report.write(example.lay_out(tmp_path), example.RECORDS, tmp_path / "reports", mutants=found)
+    page = (tmp_path / "reports" / "example.md").read_text(encoding="utf-8")
+    assert "| :--- | :--- | :--- | :--- | :--- | :--- | :--- |\n| bounds | 2 | 1 | 0 | 0 | 1 | 50 % |\n" in page
+    assert "settings of algorithms" not in page
+    printed = MINE.claim("mine/alg-1", "Algorithm 1", "…", kind="algorithm", relation="=", explicit=L)
+    most = MINE.claim("mine/alg-1@most", "Algorithm 1", "…", kind="algorithm", relation="<=", explicit=L)
+    assert [is_setting(each) for each in (printed, most)] == [True, False]

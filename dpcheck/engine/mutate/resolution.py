@@ -40,6 +40,11 @@ class Resolution:
     up_how: str = ""
     down_how: str = ""
 
+    @property
+    def strength(self) -> str:
+        """The better of the two kinds of evidence; "" where no check notices any factor."""
+        return next((kind for kind in NOTICED if kind in (self.up_how, self.down_how)), "")
+
     def __str__(self) -> str:
         both = (("×", self.up, self.up_how), ("÷", self.down, self.down_how))
         said = [f"{sign} {_rounded(f)}" + (f" ({how})" if how else "") for sign, f, how in both if math.isfinite(f)]
