@@ -14,12 +14,14 @@ import scipy
 import dpcheck as dp
 from dpcheck.auditing.scores import Cells, Classifier
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.statements import stated
 from dpcheck.statistics.binomial import binomial_tail, clopper_pearson
 from dpcheck.verdicts import Outcome, Verdict, consistent, refuted, undecided
 
 from ._cases import Null, nulls
 
 ALPHA = 0.05
+"""At which audits are run; what their rate may be, the claims state."""
 EVIDENCE = 1e-3
 """Exact binomial p-value up to which a count is some evidence that the rate is above, or below, what it may be."""
 SPENT = 0.8
@@ -50,14 +52,15 @@ def alarms(context: Context, null: Null, audits: int, trials: int, **options: An
 
 def judged(context: Context, count: int, audits: int, tight: bool) -> Verdict:
     """A count of false alarms against the level, and against four fifths of it where the null is tight."""
-    above = float(binomial_tail(count, audits, ALPHA))
-    below = float(scipy.stats.binom.cdf(count, audits, SPENT * ALPHA)) if tight else 1.0
+    level = stated(context.label)
+    above = float(binomial_tail(count, audits, level))
+    below = float(scipy.stats.binom.cdf(count, audits, SPENT * level)) if tight else 1.0
     low, high = (float(v) for v in clopper_pearson(count, audits, 0.01))
     said = (
         f"{count} false alarms in {audits:,} audits, {100 * count / audits:.2f} % (99 % interval {100 * low:.2f} % to "
-        f"{100 * high:.2f} %): as many have p = {above:.2g} at {100 * ALPHA:g} %"
+        f"{100 * high:.2f} %): as many have p = {above:.2g} at {100 * level:g} %"
     )
-    said += f", as few {below:.2g} at {100 * SPENT * ALPHA:g} %" if tight else ""
+    said += f", as few {below:.2g} at {100 * SPENT * level:g} %" if tight else ""
     numbers: dict[str, float | int | str | bool] = {
         "false alarms": count,
         "audits": audits,
@@ -70,7 +73,7 @@ def judged(context: Context, count: int, audits: int, tight: bool) -> Verdict:
     fields: dict[str, Any] = {
         "failure_probability": context.failure_probability,
         "numbers": numbers,
-        "severity": count / audits / ALPHA,
+        "severity": count / audits / level,
     }
     # Either answer errs with half of the failure probability.
     if min(above, below) <= context.failure_probability / 2:
@@ -78,13 +81,13 @@ def judged(context: Context, count: int, audits: int, tight: bool) -> Verdict:
         return refuted(f"{said}: {word}", "sampled", **fields)
     if min(above, below) <= EVIDENCE:
         return undecided(f"{said}: some evidence against the level", "sampled", **fields)
-    critical = int(scipy.stats.binom.isf(EVIDENCE, audits, ALPHA)) + 1
+    critical = int(scipy.stats.binom.isf(EVIDENCE, audits, level)) + 1
     shown = float(clopper_pearson(min(critical, audits), audits, 0.05, "upper")[1])
     if shown > SHOWN:
         return undecided(f"{said}; so few audits show rates from {100 * shown:.2g} % on only", "sampled", **fields)
     seen = f"a rate of {100 * shown:.2f} % and more (95 % power)"
     if tight:
-        fewest = int(scipy.stats.binom.ppf(EVIDENCE, audits, SPENT * ALPHA)) - 1
+        fewest = int(scipy.stats.binom.ppf(EVIDENCE, audits, SPENT * level)) - 1
         seen += f", or of {100 * float(clopper_pearson(fewest, audits, 0.05, 'lower')[0]):.2f} % and less"
     return consistent(said, "sampled", notices=seen, **fields)
 

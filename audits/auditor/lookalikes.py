@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 import dpcheck as dp
 from dpcheck.checks import FAILURE_PROBABILITY, Context, by_size, check
 from dpcheck.engine.catalogue import seeded_bugs
+from dpcheck.engine.statements import stated
 from dpcheck.statistics.binomial import binomial_tail
 from dpcheck.verdicts import Outcome, Verdict, consistent, holds, refuted, undecided
 
@@ -26,11 +27,11 @@ UNFLAGGED = (Outcome.HOLDS, Outcome.CONSISTENT, Outcome.UNDECIDED)
 
 
 def never(context: Context, flagged: int, audits: int) -> Verdict:
-    """CONSISTENT when none is flagged; one flag is undecided, and REFUTED is more than chance explains."""
+    """CONSISTENT when no more are flagged than is stated, none; one flag is undecided, REFUTED more than by chance."""
     alpha = context.failure_probability
     said = f"flagged in {flagged} of {audits} audits, each with failure probability {FAILURE_PROBABILITY:.0e}"
     numbers: dict[str, float | int | str | bool] = {"flagged": flagged, "audits": audits}
-    if not flagged:
+    if flagged <= stated(context.label):
         visible = 1 - alpha ** (1 / audits)
         reason = f"{said}; a rate of {100 * visible:.2g} % would have shown"
         numbers["visible rate"] = visible
@@ -60,7 +61,7 @@ def lookalikes_are_left_alone(context: Context, lookalike: str) -> Verdict:
         flagged += kill.killed
         if not kill.samples:
             # Arithmetic: another seed says the same.
-            word = refuted if flagged else holds
+            word = refuted if flagged > stated(context.label) else holds
             return word(f"{'flagged' if flagged else 'not flagged'}, by arithmetic alone", "exact")
     return never(context, flagged, audits)
 

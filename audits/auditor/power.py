@@ -11,9 +11,10 @@ from dataclasses import replace
 import scipy
 
 from dpcheck.checks import FAILURE_PROBABILITY, Context, by_size, check
+from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy
 from dpcheck.statistics.binomial import clopper_pearson
-from dpcheck.testing import POWER, AuditKill
+from dpcheck.testing import AuditKill
 from dpcheck.verdicts import Outcome, Verdict
 
 from ._bugs import audited_bugs, known_densities
@@ -40,25 +41,25 @@ def caught(context: Context, bug: AuditKill, audits: int, trials: int) -> int:
 
 def found(context: Context, bug: AuditKill, audits: int, times: int) -> Verdict:
     """The share of audits at `times` the fewest runs that refute."""
-    trials = runs_of(bug, times)
+    trials, power = runs_of(bug, times), stated("auditor/prop-power")
     count = caught(context, bug, audits, trials)
     said = f"a refutation from {2 * trials:,} runs, {times} times the fewest,"
     verdict = with_limits(
-        accuracy.probability(count, audits, POWER, context.failure_probability, event=said), count, audits
+        accuracy.probability(count, audits, power, context.failure_probability, event=said), count, audits
     )
-    verdict = replace(verdict, severity=POWER * audits / max(count, 0.5))
-    if verdict.outcome is not Outcome.UNDECIDED or count < POWER * audits:
+    verdict = replace(verdict, severity=power * audits / max(count, 0.5))
+    if verdict.outcome is not Outcome.UNDECIDED or count < power * audits:
         return verdict
-    seen = would_have_shown(audits, context.failure_probability)
+    seen = would_have_shown(audits, power, context.failure_probability)
     if seen <= 0:
         return verdict
     notices = f"a power of {100 * seen:.3g} % and less (95 % sure)"
     return replace(verdict, outcome=Outcome.CONSISTENT, notices=notices)
 
 
-def would_have_shown(audits: int, failure_probability: float) -> float:
+def would_have_shown(audits: int, power: float, failure_probability: float) -> float:
     """The largest power that these audits refute with probability 0.95; 0: none."""
-    most = int(scipy.stats.binom.ppf(failure_probability, audits, POWER)) - 1
+    most = int(scipy.stats.binom.ppf(failure_probability, audits, power)) - 1
     return float(clopper_pearson(most, audits, 0.05, "lower")[0]) if most >= 0 else 0.0
 
 

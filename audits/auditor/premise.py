@@ -13,6 +13,7 @@ import dpcheck as dp
 from dpcheck.auditing.cells import learn_partition
 from dpcheck.auditing.premise import Premise, events
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy
 from dpcheck.statistics.binomial import binomial_tail
 from dpcheck.verdicts import Outcome, Verdict, consistent, refuted, undecided
@@ -49,14 +50,14 @@ def state_does_not_pass_for_a_leak(context: Context, mechanism: str, mode: str) 
 
 
 def at_most(context: Context, count: int, audits: int, event: str) -> Verdict:
-    """Judges a rate of at most `ALPHA`; nothing proves it from so few, but a much larger one would show."""
-    alpha = context.failure_probability
-    chance = float(binomial_tail(count, audits, ALPHA))
+    """Judges a rate of at most what is stated; nothing proves it from so few, but a much larger one would show."""
+    alpha, level = context.failure_probability, stated(context.label)
+    chance = float(binomial_tail(count, audits, level))
     reason = f"in {count} of {audits} audits at α = {ALPHA} {event}: chance of so many {chance:.2g}"
     numbers = {"found": count, "audits": audits}
     if chance <= alpha:
         return refuted(reason, "sampled", failure_probability=alpha, numbers=numbers)
-    critical = next((k for k in range(audits + 1) if binomial_tail(k, audits, ALPHA) <= alpha), None)
+    critical = next((k for k in range(audits + 1) if binomial_tail(k, audits, level) <= alpha), None)
     if critical is None:
         return undecided(reason, "sampled", failure_probability=alpha, numbers=numbers)
     visible = float(scipy.special.betaincinv(critical, audits - critical + 1, 0.95))
@@ -66,7 +67,7 @@ def at_most(context: Context, count: int, audits: int, event: str) -> Verdict:
         notices=f"a rate of {100 * visible:.2g} % (95 % power)",
         failure_probability=alpha,
         numbers={**numbers, "visible rate": visible},
-        severity=count / audits / ALPHA,
+        severity=count / audits / level,
     )
 
 
