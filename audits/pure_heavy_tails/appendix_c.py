@@ -35,7 +35,7 @@ from .cases import SOLVERS, problem
 from .lemmas import distance_within, distances, radial_spikes, wide
 from .section_2_2 import pointwise_excess
 from .section_2_3 import localisation_sensitivity, localisation_slack
-from .section_2_4_algorithm_3 import GRID, gap_within
+from .section_2_4 import GRID, gap_within
 
 # Lemma C.1 ----------------------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -12,12 +13,14 @@ from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import explicit_of, stated
 from dpcheck.harness import accuracy
 from dpcheck.harness.refutation import witnessed
+from dpcheck.harness.relations import judged
 from dpcheck.harness.symbolic import agree, norm_tail_proved, proved, where_proved
 from dpcheck.interfaces import Array, Rng
 from dpcheck.symbols import BY_NAME
-from dpcheck.verdicts import Verdict, combine
+from dpcheck.verdicts import Verdict, combine, differs
 
 from .cases import stated_each
+from .lemmas import spread
 
 
 @check("user_level/def-a10", kind="accuracy", grid={"d": (1, 3, 30)})
@@ -129,3 +132,25 @@ def projections_are_no_longer(context: Context) -> Verdict:
     claimed = stated("user_level/lem-a12", zeta=stated("user_level/def-a10@derived", b=2.0))
     attained = agree([least], [claimed], "least parameter of a projection")
     return combine([proved({"Lagrange's identity": sp.expand(gap - squares)}), attained])
+
+
+def _quantile(n: int, gamma: float) -> int:
+    """The largest s with P(|S_n| >= s) > gamma, n fair signs: the binomial tail by bisection."""
+    low, high = n // 2, n
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if 2 * scipy.stats.binom.sf(middle - 1, n, 0.5) > gamma else (low, middle)
+    return 2 * low - n
+
+
+@check("user_level/thm-a11", kind="accuracy")
+def quantiles_of_fair_signs_grow_as_the_order(context: Context) -> Verdict:
+    """Exact quantiles of |S_n|, n fair signs of size b, d = 1: a constant times the order, within a factor of 2, for n
+    up to 10^8, gamma from 1/10 to 10^-200 and b from 10^-3 to 10^3.
+    """
+    ratios = []
+    for n, gamma, b in itertools.product((10**4, 10**8), (0.1, 1e-4, 1e-200), (1e-3, 1.0, 1e3)):
+        zeta = stated("user_level/def-a10@derived", b=b)
+        ratios.append(b * _quantile(n, gamma) / stated("user_level/thm-a11", zeta=zeta, n=n, d=1, gamma=gamma))
+    said = f"quantiles of sums of fair signs are {min(ratios):.4g} to {max(ratios):.4g} of the order"
+    return judged(spread(ratios), "<=", 2.0, said, "exact", otherwise=differs)

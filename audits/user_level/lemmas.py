@@ -198,3 +198,11 @@ def tight_deviation(epsilon: float, delta: float) -> float:
     return float(
         scipy.optimize.brentq(lambda s: gaussian_delta(1 / s, epsilon) - delta, 0.05, 200 / epsilon, xtol=1e-13)
     )
+
+
+def spread(ratios: Array | list[float]) -> float:
+    """The largest of these over the smallest; inf where one is no positive number."""
+    values = np.asarray(ratios, dtype=float)
+    if not (np.isfinite(values).all() and (values > 0).all()):
+        return math.inf
+    return float(values.max() / values.min())

@@ -16,7 +16,7 @@ import scipy.stats
 
 from dpcheck.checks import Check, Context, check
 from dpcheck.engine.algorithms import algorithm, algorithms
-from dpcheck.engine.settings import CLOSE, COUNTS, PRINTED, Drawer, Inner, Plan, Stated
+from dpcheck.engine.settings import CLOSE, COUNTS, PRINTED, Drawer, Inner, Stated, StatedPlan
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry.norms import norm
 from dpcheck.harness import runtime
@@ -65,7 +65,7 @@ def as_stated(
     return replace(told, gradients=round(float(own.stated_value("gradients")[0]))) if "gradients" in stated else told
 
 
-def _told(schedule: Schedule[P], plan: Plan) -> Schedule[P]:
+def _told(schedule: Schedule[P], plan: StatedPlan) -> Schedule[P]:
     """A schedule with what a plan of it states."""
     for name in plan.stated.keys() - plan.fixed.keys():  # which the formulas of others use
         plan.values[name] = plan.stated_value(name)

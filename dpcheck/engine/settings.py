@@ -114,7 +114,7 @@ class Drawer:
     powers: Mapping[str, int]
     inner: Inner | None
 
-    def draw(self, reading: str, stated: Stated, tries: int, rng: Rng) -> Iterator[list[Plan]]:
+    def draw(self, reading: str, stated: Stated, tries: int, rng: Rng) -> Iterator[list[StatedPlan]]:
         """The schedule at each problem that can be planned, followed by those of its calls."""
         own = {} if reading == PRINTED else dict(algorithms()[self.label].readings[reading])
         for _ in range(tries):
@@ -129,13 +129,13 @@ class Drawer:
 
     def plans(
         self, chosen: Any, problem: Problem, n: int, schedule: Schedule[Any], stated: Stated, reading: str
-    ) -> list[Plan]:
+    ) -> list[StatedPlan]:
         """Of an algorithm, followed by those of what it calls."""
         calls = {} if self.inner is None else {f"gradients{SEQUENCE}": _gradients_of_calls(schedule)}
         own = self._plan(chosen, problem, n, schedule, stated, calls)
         return [own, *self.calls(reading, chosen, problem, schedule)]
 
-    def calls(self, reading: str, chosen: Any, problem: Problem, schedule: Schedule[Any]) -> Iterator[Plan]:
+    def calls(self, reading: str, chosen: Any, problem: Problem, schedule: Schedule[Any]) -> Iterator[StatedPlan]:
         """Of what is called in the phases of a schedule."""
         for phase in schedule.phases if self.inner else ():
             assert self.inner is not None
@@ -154,7 +154,7 @@ class Drawer:
         schedule: Schedule[Any],
         stated: Stated,
         around: Mapping[str, Any],
-    ) -> Plan:
+    ) -> StatedPlan:
         handed = {name: value for name, value in vars(chosen).items() if _number(value)}
         # What the algorithm is handed is closer to its formulas than what a problem calls by the same letter.
         own_terms = {name.rstrip("_"): value for name, value in handed.items()} | dict(chosen.terms(problem, n))
@@ -172,11 +172,11 @@ class Drawer:
             if not hidden and (name in self.symbols or np.size(value) == 1 or symbol not in values):
                 values[symbol] = float(np.ravel(value)[0]) if np.size(value) == 1 else value
         where = f"n = {n:,}, d = {problem.constants.d} and {problem.privacy}"
-        return Plan(where, stated, fixed, values, handed, self.powers)
+        return StatedPlan(where, stated, fixed, values, handed, self.powers)
 
 
 @dataclass(frozen=True)
-class Plan:
+class StatedPlan:
     """One schedule: where it was drawn, who states what, what it fixes, values of symbols, numbers handed over."""
 
     where: str
@@ -262,7 +262,7 @@ def _number(value: Any) -> bool:
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
-def _compared(planned: Sequence[list[Plan]], stated: Stated, beside: Mapping[str, str]) -> Verdict:
+def _compared(planned: Sequence[list[StatedPlan]], stated: Stated, beside: Mapping[str, str]) -> Verdict:
     for plan in itertools.chain.from_iterable(planned):
         wrong = plan.wrong(beside)
         if wrong:

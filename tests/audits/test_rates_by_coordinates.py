@@ -6,26 +6,24 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from audits.l1_geometry import appendix_b, cases, section_3_2_rates, section_5
+from audits.l1_geometry import appendix_b, cases, section_3_2, section_5
 from audits.lp_spaces import section_5_2 as spikes
 from audits.lp_spaces.cases import WALK, spiked
 from dpcheck.algorithms.l1_geometry import NoisyMirrorDescent
 from dpcheck.errors import InvalidInput
 from dpcheck.harness.scaling import Equal, Simulated
 
-PHASES = Simulated(section_3_2_rates.phases, 400)
+PHASES = Simulated(section_3_2.phases, 400)
 
 
 def test_steeper_losses_told_a_steeper_class_have_as_much_more_risk() -> None:
-    at = {"n": section_3_2_rates.MANY, "epsilon": section_3_2_rates.FAINT}
-    one = PHASES(cases.diagonal(section_3_2_rates.ShortOnCubes(), 1e-5, **at), 0).value
-    steep = PHASES(cases.diagonal(section_3_2_rates.ShortOnCubes(), 16e-5, L=16.0, **at), 0).value
+    at = {"n": section_3_2.MANY, "epsilon": section_3_2.FAINT}
+    one = PHASES(cases.diagonal(section_3_2.ShortOnCubes(), 1e-5, **at), 0).value
+    steep = PHASES(cases.diagonal(section_3_2.ShortOnCubes(), 16e-5, L=16.0, **at), 0).value
     assert steep == pytest.approx(16 * one, rel=1e-9)
-    untold = PHASES(cases.taken_for_one(cases.diagonal(section_3_2_rates.ShortOnCubes(), 16e-5, L=16.0, **at)), 0).value
+    untold = PHASES(cases.taken_for_one(cases.diagonal(section_3_2.ShortOnCubes(), 16e-5, L=16.0, **at)), 0).value
     assert untold < 8 * one
-    longer = PHASES(
-        section_3_2_rates.shorter(cases.diagonal(section_3_2_rates.ShortOnCubes(), 16e-5, L=16.0, **at)), 0
-    ).value
+    longer = PHASES(section_3_2.shorter(cases.diagonal(section_3_2.ShortOnCubes(), 16e-5, L=16.0, **at)), 0).value
     assert longer != pytest.approx(steep, rel=0.1)
 
 
@@ -38,9 +36,9 @@ def test_a_walk_of_the_average_knows_L_too() -> None:
 
 def test_noise_beyond_the_ball_of_a_phase_is_refused() -> None:
     with pytest.raises(InvalidInput, match="coordinates do not move apart"):
-        PHASES(cases.diagonal(section_3_2_rates.GeneralShort(p=2.0), 0.1, n=2**16, epsilon=1e-3, d=64, p=2.0), 0)
+        PHASES(cases.diagonal(section_3_2.GeneralShort(p=2.0), 0.1, n=2**16, epsilon=1e-3, d=64, p=2.0), 0)
     with pytest.raises(InvalidInput, match=r"has p = 1\.5"):
-        PHASES(cases.diagonal(section_3_2_rates.GeneralShort(p=1.5), 0.1, n=2**40, epsilon=0.1, d=64, p=1.5), 0)
+        PHASES(cases.diagonal(section_3_2.GeneralShort(p=1.5), 0.1, n=2**40, epsilon=0.1, d=64, p=1.5), 0)
 
 
 @pytest.mark.parametrize("d", [2, 3])
