@@ -66,7 +66,7 @@ def clipped_slope_is_an_oracle(context: Context, *, loss: str) -> Verdict:
     )
 
 
-@check("pure_heavy_tails/def-d-3", kind="runtime", grid={"C": (0.7, 2.0)})
+@check("pure_heavy_tails/def-d-3", kind="transcription", grid={"C": (0.7, 2.0)})
 def steps_for_the_longest_answers(context: Context, *, C: float) -> Verdict:
     """Theorem D.4 plans as many steps as Lemma D.5 takes with answers as long as the definition allows, the regulariser
     added.

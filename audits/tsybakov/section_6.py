@@ -105,7 +105,7 @@ def batches_of_algorithm_6(context: Context, *, weights: str) -> Verdict:
     return searched(context, algorithm, 16, because)
 
 
-@check("tsybakov/alg-6", kind="accuracy")
+@check("tsybakov/alg-6", kind="transcription")
 def planned_noise_grows_as_the_order(context: Context) -> Verdict:
     """The variance that plans with the printed noise give a batch, over the order: the same at all sizes, batches,
     levels and budgets.

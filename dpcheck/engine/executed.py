@@ -44,7 +44,7 @@ def as_stated(
     Printed lines that are replayed at the numbers of these phases do what a run does only where the claims are right:
     the run, and no second typing, contradicts a wrong one. Fields that `stated` does not name stay as planned, and so
     do the releases; whole numbers are rounded; there are as many phases as `stated["phases"]` says, the last ones left
-    out, or the last one more than once.
+    out, or others planned like the last one.
 
     Args:
         stated: as of `settings`, without what a field of the algorithm dials.
