@@ -354,10 +354,7 @@ class State:
     def check(self, taught: NDArray[np.int64], tested: int) -> None:
         """Raises `InvalidInput` where the parts of a state that was read do not fit each other."""
         if self.counts.shape != taught.shape or self.fresh.shape != taught.shape:
-            raise InvalidInput(
-                "the mechanism does not return what it returned when the state was stored, on the same pair and seed: "
-                "it draws from something else than its generator, or a package was changed; start anew"
-            )
+            raise InvalidInput(CHANGED)
         seen = self.counts - taught
         counted = self.settled + int(seen.sum())
         fits = self.tested == tested == counted and (seen >= self.fresh).all() and tested < self.next_look
@@ -366,7 +363,11 @@ class State:
             raise InvalidInput("not the state of an anytime audit: its counts do not add up; start anew")
 
 
-VERSION = 4
+VERSION = 5
+CHANGED = (
+    "the mechanism does not return what it returned when the state was stored, on the same pair and seed: "
+    "it draws from something else than its generator, or a package was changed; start anew"
+)
 
 
 def proceed(

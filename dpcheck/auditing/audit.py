@@ -322,7 +322,8 @@ def _anytime(
         premise.restore(resume.get("premise"))
 
     def kept() -> dict[str, Any]:
-        return {"audit": whose, "premise": premise.to_dict(), "learner": learner.to_dict()}
+        taught = first.taught.tolist()
+        return {"audit": whose, "taught": taught, "premise": premise.to_dict(), "learner": learner.to_dict()}
 
     def cells(now: State) -> Partition:
         if learner.due(now):

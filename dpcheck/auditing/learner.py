@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.auditing import plans, words
-from dpcheck.auditing.anytime import VERSION, State, whole_numbers
+from dpcheck.auditing.anytime import CHANGED, VERSION, State, whole_numbers
 from dpcheck.auditing.mechanisms import Outputs
 from dpcheck.auditing.plans import Plan
 from dpcheck.auditing.premise import Premise
@@ -201,6 +201,9 @@ def resumed(values: Mapping[str, Any], learner: Learner, claim: Guarantee, alpha
     """The state of an audit that goes on; its learner finds the same scores again. Raises `InvalidInput`."""
     learned = learner.open
     if values.get("version") == VERSION:
+        # Other outputs may well fill as many cells: counts of events that were others would then be added up.
+        if values.get("taught") != learner.first.taught.tolist():
+            raise InvalidInput(CHANGED)
         learner.restore(values.get("learner"))
     state = State.from_dict(values, claim, learner.plan.taught, alpha, seed)
     if learned and not learner.fits(state):

@@ -217,6 +217,10 @@ def raising(data, rng, trials):
     raise KeyError("weights")
 
 
+def long_winded(data, rng, trials):
+    raise ValueError(list(range(10**5)))
+
+
 def infinite(data, rng, trials):
     return np.where(np.arange(trials) == 3, np.inf, 0.0)
 
@@ -225,6 +229,7 @@ def infinite(data, rng, trials):
     ("mechanism", "message"),
     [
         (raising, "raising raised KeyError on (data|neighbour)"),
+        (long_winded, r"raised ValueError on \w+ with trials=\d+: \[0, 1, 2, .{900,1000}… \("),
         (infinite, "inf in trial 3"),
         (lambda d, r, t: np.zeros(t + 1), "axis 0 must count trials"),
         (lambda d, r, t: 1.0, "axis 0 must count trials"),

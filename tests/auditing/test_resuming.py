@@ -77,6 +77,18 @@ def test_a_mechanism_with_noise_of_its_own_cannot_go_on():
         stopped(unseeded, resume=state, samples=8000)
 
 
+def test_other_outputs_are_not_added_up_even_where_they_fill_as_many_cells():
+    """Coins have two cells whatever they show, and continuous noise happens to fill as many as it did."""
+    own = np.random.default_rng(0)
+
+    def unseeded(data, rng, trials):
+        return (own.random(trials) < 0.4 + 0.1 * data.sum()).astype(float)
+
+    state = stopped(unseeded).state
+    with pytest.raises(InvalidInput, match="does not return what it returned when the state was stored"):
+        stopped(unseeded, resume=state, samples=8000)
+
+
 def test_a_state_of_an_older_version_is_refused_with_what_to_do(kept):
     old = {"epsilons": [0.1], "bold": {}, "tested": 5, "audit": kept["audit"]}
     with pytest.raises(InvalidInput, match=r"this version of dpcheck: .* start anew"):
