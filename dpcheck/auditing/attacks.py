@@ -17,12 +17,13 @@ from numpy.typing import ArrayLike, NDArray
 from dpcheck.auditing.audit import audit
 from dpcheck.auditing.findings import AttackFinding, not_run
 from dpcheck.auditing.history import state
-from dpcheck.auditing.inputs import check_failure_probability
+from dpcheck.auditing.inputs import FEWEST_TRIALS, check_count, check_failure_probability, check_positive
 from dpcheck.auditing.machine import called, numbers, special_records, summation_order, summation_order_of, timing
 from dpcheck.auditing.mechanisms import Encoder, Outputs, mechanism_name
 from dpcheck.auditing.runner import Runner
 from dpcheck.auditing.scores import Cells, Score, Scorer
 from dpcheck.errors import InvalidInput
+from dpcheck.foreign import shortened
 from dpcheck.privacy import Guarantee
 
 __all__ = [
@@ -95,6 +96,7 @@ def granularity(
 
     The finest bit of the coordinates is the score of an ordinary audit, so the finding is certified.
     """
+    trials = check_count("trials", trials, FEWEST_TRIALS)
     return _certified(
         AttackFinding(
             attack="granularity",
@@ -124,6 +126,7 @@ def support(
     **options: Any,
 ) -> AttackFinding:
     """Are there values that come back under one input and hardly under the other? (Atoms, clipped ends, lattices.)"""
+    trials = check_count("trials", trials, FEWEST_TRIALS)
     return _certified(
         AttackFinding(
             attack="support",
@@ -181,6 +184,7 @@ def replayed_noise(
         neighbour: None, or the other input: two coordinates with the same noise, or one without any, are then found
             only where they tell the inputs apart; others may be one release, post-processed.
     """
+    trials = check_count("trials", trials, 2)
     encoder = Encoder(mechanism_name(mechanism), halts=halts)
     runner = Runner(mechanism, (data, data if neighbour is None else neighbour), seed, encoder, trials)
     first, second = (runner.outputs(0, trials, "replay", call).matrix for call in (0, 1))
@@ -271,9 +275,12 @@ def attack(
         only: which attacks to run.
     """
     check_failure_probability(failure_probability)
-    unknown = [name for name in only if name not in NAMES]
+    if sensitivity is not None:
+        check_positive("sensitivity", sensitivity)
+    wanted = list(only) if isinstance(only, Sequence) and not isinstance(only, str | bytes) else [only]
+    unknown = [name for name in wanted if not (isinstance(name, str) and name in NAMES)]
     if unknown:
-        raise InvalidInput(f"unknown attack {unknown[0]!r}; choose from {', '.join(NAMES)}")
+        raise InvalidInput(f"unknown attack {shortened(unknown[0])}; choose from {', '.join(NAMES)}")
     probe = Encoder(mechanism_name(mechanism), halts=halts)
     seen = Runner(mechanism, (data, neighbour), seed, probe, 4).outputs(0, 4, "probe")
     numeric = numbers(seen.raw, 4) is not None
@@ -315,4 +322,4 @@ def attack(
         pace,
         lambda: state(mechanism, data, neighbour, failure_probability=share, seed=seed, halts=halts),
     )
-    return [run() for name, run in zip(NAMES, runs, strict=True) if name in only]
+    return [run() for name, run in zip(NAMES, runs, strict=True) if name in wanted]

@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from dpcheck.auditing.inputs import is_number
+from dpcheck.auditing.inputs import check_flag, is_number
 from dpcheck.errors import InvalidInput
 from dpcheck.foreign import shortened
 
@@ -59,6 +59,7 @@ def exact_epsilon(
     """
     if not (is_number(delta) and 0 <= delta < 1):
         raise InvalidInput(f"delta must lie in [0, 1), got {delta!r}; 0 is pure DP")
+    check_flag("both_directions", both_directions)
     one, two = _density(first), _density(second)
     if (one is None) != (two is None):
         raise InvalidInput("give two probability vectors or two log-densities, not one of each")
@@ -78,7 +79,7 @@ def exact_epsilon(
 def _law(name: str, values: Any) -> Array:
     try:
         p = np.asarray(values, dtype=float).ravel()
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInput(
             f"{name} must be a probability vector, or a log-density (a function, or a frozen SciPy law), "
             f"got {shortened(values)}"

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dpcheck.auditing.cells import learn_partition
 from dpcheck.auditing.findings import AttackFinding
+from dpcheck.auditing.inputs import check_count, check_failure_probability
 from dpcheck.auditing.mechanisms import Encoder, mechanism_name
 from dpcheck.auditing.premise import Premise, events
 from dpcheck.auditing.runner import Runner
@@ -42,6 +43,8 @@ def state(
         A finding: *critical* where an answer tells an earlier input or repeats noise, *theoretical* where answers
         depend on the calls before, but were not seen to tell what these held, or are drawn from a global generator.
     """
+    trials = check_count("trials", trials, 32)
+    check_failure_probability(failure_probability)
     runner = Runner(mechanism, (data, neighbour), seed, Encoder(mechanism_name(mechanism), halts=halts), trials)
     cold = runner.outputs(0, trials, "state", "asked").matrix
     answers = []

@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 import os
+import sys
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcheck.errors import InvalidInput
 from dpcheck.foreign import shortened
@@ -23,6 +25,8 @@ from dpcheck.statistics.binomial import check_probability
 
 MODES = ("fixed", "anytime")
 FEWEST_TRIALS, MOST_TRIALS = 50, 10**9
+MOST_SAMPLES = 10**15
+"""Of an anytime audit, on both inputs together: far more than any takes, and counted without rounding."""
 
 
 def is_number(value: Any) -> bool:
@@ -33,6 +37,47 @@ def is_number(value: Any) -> bool:
 def is_whole(value: Any, least: int) -> bool:
     """Whether it is an integer from `least` on."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= least
+
+
+def is_integral(value: Any) -> bool:
+    """Whether it is a number without a fraction, of any type."""
+    return is_number(value) and (isinstance(value, int | np.integer) or float(value).is_integer())
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Raises `InvalidInput` for anything but a truth value."""
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidInput(f"{name} must be True or False, got {shortened(value)}")
+
+
+def check_count(name: str, value: Any, least: int, most: int = MOST_TRIALS) -> int:
+    """An integer in a range. Raises `InvalidInput`."""
+    if not (is_integral(value) and least <= value <= most):
+        raise InvalidInput(f"{name} must be an integer from {least:,} to {most:,}, got {shortened(value)}")
+    return int(value)
+
+
+def check_positive(name: str, value: Any) -> None:
+    """Raises `InvalidInput` for anything but a finite number > 0."""
+    if not (is_number(value) and 0 < value <= sys.float_info.max):
+        raise InvalidInput(f"{name} must be a finite number > 0, got {shortened(value)}")
+
+
+def number_array(name: str, values: Any) -> NDArray[np.float64]:
+    """A new array of at least one axis. Raises `InvalidInput` for what are no numbers."""
+    try:
+        array = np.array(values, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        array = np.zeros(())
+    if not array.ndim:
+        raise InvalidInput(f"{name} must be an array of numbers, got {shortened(values)}")
+    return array
+
+
+def check_claim(claim: Any) -> None:
+    """Raises `InvalidInput` for anything but a guarantee."""
+    if not isinstance(claim, Guarantee):
+        raise InvalidInput(f"claim must be a guarantee such as dp.PureDP(epsilon=1.0), got {shortened(claim)}")
 
 
 def check_failure_probability(value: Any) -> None:
@@ -70,11 +115,10 @@ def check_settings(
 ) -> int:
     """The trials as an integer. Raises `InvalidInput`."""
     check_mechanism(mechanism)
-    if not isinstance(claim, Guarantee):
-        raise InvalidInput(f"claim must be a guarantee such as dp.PureDP(epsilon=1.0), got {claim!r}")
-    whole = isinstance(trials, (int, float, np.integer, np.floating)) and float(trials).is_integer()
-    if isinstance(trials, bool) or not whole or trials < FEWEST_TRIALS:
-        raise InvalidInput(f"trials must be an integer >= {FEWEST_TRIALS} (runs on each input), got {trials!r}")
+    check_claim(claim)
+    if not is_integral(trials) or trials < FEWEST_TRIALS:
+        said = f"trials must be an integer >= {FEWEST_TRIALS} (runs on each input)"
+        raise InvalidInput(f"{said}, got {shortened(trials)}")
     check_failure_probability(failure_probability)
     if not isinstance(mode, str) or mode not in MODES:
         raise InvalidInput(f"unknown mode {mode!r}; choose one of {', '.join(MODES)}")
@@ -82,13 +126,18 @@ def check_settings(
         raise InvalidInput(f"held_out is the share of trials that chooses the event, in [0.005, 0.8], got {held_out!r}")
     if mode == "fixed" and trials > MOST_TRIALS:
         raise InvalidInput(
-            f"trials must be at most {MOST_TRIALS:,}, got {int(trials):,}: a fixed audit keeps a tenth of its outputs; "
-            'mode="anytime" keeps none'
+            f"trials must be at most {MOST_TRIALS:,}, got {shortened(int(trials))}: a fixed audit keeps a tenth of its "
+            'outputs; mode="anytime" keeps none'
         )
     if not is_whole(chunk, 1):
         raise InvalidInput(f"chunk must be an integer >= 1, the most trials of one call, got {chunk!r}")
-    if max_samples is not None and not (is_number(max_samples) and float(max_samples).is_integer() and max_samples > 0):
-        raise InvalidInput(f"max_samples must be an integer >= 1, runs on both inputs together, got {max_samples!r}")
+    most = 2 * int(trials) if max_samples is None else max_samples
+    if not (is_integral(most) and 1 <= most <= MOST_SAMPLES):
+        named, side = ("trials", "each input") if max_samples is None else ("max_samples", "both inputs together")
+        raise InvalidInput(
+            f"{named} must be an integer >= 1, runs on {side}, and at most {MOST_SAMPLES:.0e} on both, got "
+            f"{shortened(trials if max_samples is None else max_samples)}"
+        )
     if resume is not None and not isinstance(resume, Mapping):
         raise InvalidInput(f"resume takes `result.state` of an earlier anytime audit, got {shortened(resume)}")
     return int(trials)

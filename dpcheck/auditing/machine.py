@@ -16,9 +16,20 @@ from numpy.typing import ArrayLike, NDArray
 from dpcheck import seeds
 from dpcheck.auditing.findings import AttackFinding, Grade, not_run
 from dpcheck.auditing.handing import handed, maker, writes
+from dpcheck.auditing.inputs import (
+    check_count,
+    check_failure_probability,
+    check_flag,
+    check_mechanism,
+    check_positive,
+    check_seed,
+    is_number,
+    number_array,
+)
 from dpcheck.auditing.mechanisms import as_array, leaves, mechanism_name
 from dpcheck.auditing.runner import failed
-from dpcheck.errors import InvalidInput
+from dpcheck.errors import DpcheckError, InvalidInput
+from dpcheck.foreign import shortened
 
 Array = NDArray[np.float64]
 
@@ -73,7 +84,9 @@ def summation_order(
         core: records (n,) -> the value before noise.
         sensitivity: claimed for records that differ by at most 1 in one place.
     """
-    _check_sensitivity(sensitivity)
+    check_positive("sensitivity", sensitivity)
+    check_positive("scale", scale)
+    n, seed = check_count("n", n, 1), check_seed(seed)
     rng = seeds.stream(seed, "summation order")
     pairs = []
     for _ in range(50):
@@ -83,7 +96,7 @@ def summation_order(
             neighbour = data.copy()
             neighbour[small[0]] = 1.5 - data[small[0]]
             pairs.append((data, neighbour))
-    worst, calls = _largest_move(core, pairs, rng)
+    worst, calls = _largest_move(lambda records: _numbers_of(core, records), pairs, rng)
     return _moved(worst, calls, "a record moved by 1/2 moves the core", sensitivity)
 
 
@@ -98,13 +111,15 @@ def summation_order_of(
     Args:
         data, neighbour: replace-one neighbours of at least 4 records, floating-point.
     """
-    _check_sensitivity(sensitivity)
+    check_mechanism(mechanism)
+    check_positive("sensitivity", sensitivity)
+    seed = check_seed(seed)
 
     def skip(why: str) -> AttackFinding:
         return not_run("summation order", "theoretical", why)
 
     one, two = np.asarray(data), np.asarray(neighbour)
-    if one.dtype.kind != "f" or one.shape != two.shape or len(one) < 4:
+    if one.dtype.kind != "f" or one.shape != two.shape or one.size == 0 or one.ndim == 0 or len(one) < 4:
         return skip("needs replace-one neighbours of at least 4 floating-point records")
     changed = np.flatnonzero((one != two).reshape(len(one), -1).any(axis=1))
     if len(changed) != 1:
@@ -132,11 +147,6 @@ def summation_order_of(
         return skip(f"huge records are refused ({type(error).__name__}: {error})")
     what = f"record {at}, changed as in the pair, moves the output beside records of ±2^50 and more"
     return _moved(worst, calls + more + 2, what, sensitivity)
-
-
-def _check_sensitivity(sensitivity: float) -> None:
-    if not (sensitivity > 0 and math.isfinite(sensitivity)):
-        raise InvalidInput(f"sensitivity must be a finite number > 0, got {sensitivity!r}")
 
 
 def _balanced(one: Array, two: Array, at: int, rng: np.random.Generator) -> list[tuple[Array, Array]]:
@@ -178,6 +188,16 @@ def _moved(worst: float, calls: int, what: str, sensitivity: float) -> AttackFin
     )
 
 
+def _numbers_of(function: Callable[..., ArrayLike], *given: Any) -> Array:
+    """What a function of the user's returns, in numbers. Raises `MechanismError`."""
+    try:
+        return np.asarray(function(*given), dtype=float)
+    except DpcheckError:
+        raise
+    except Exception as error:
+        raise failed(function, mechanism_name(function), "a call", error) from error
+
+
 def special_records(
     mechanism: Callable[..., Any],
     data: ArrayLike,
@@ -195,9 +215,14 @@ def special_records(
     Args:
         halts: NaN outputs are legal; then only an input on which every run halts is found, when not all do otherwise.
     """
-    clean = np.asarray(data, dtype=float)
+    check_mechanism(mechanism)
+    check_flag("halts", halts)
+    seed, trials = check_seed(seed), check_count("trials", trials, 1)
+    clean, odd = number_array("data", data), number_array("values", values)
+    if not len(clean):
+        raise InvalidInput("data must hold at least one record, on axis 0, got none")
     cases: list[tuple[str, Array]] = []
-    for value in values:
+    for value in odd.ravel().tolist():
         dirty = clean.copy()
         dirty[0] = value
         cases.append((f"a record of {value}", dirty))
@@ -253,15 +278,18 @@ def timing(
         function: (data, rng) -> one output, of numbers.
         seconds: after which no further call is made.
     """
-    rng = seeds.stream(seed, "timing")
+    check_failure_probability(failure_probability)
+    if not (is_number(seconds) and seconds >= 0):
+        raise InvalidInput(f"seconds must be a number >= 0, after which no call is made, got {shortened(seconds)}")
+    calls, rng = check_count("calls", calls, 1), seeds.stream(check_seed(seed), "timing")
     outputs, taken = [], []
     given = maker(data)()
     begun = time.perf_counter()
     for _ in range(calls):
         start = time.perf_counter_ns()
-        value = function(given, rng)
+        value = _numbers_of(function, given, rng)
         taken.append(time.perf_counter_ns() - start)
-        outputs.append(np.ravel(np.asarray(value, dtype=float)))
+        outputs.append(np.ravel(value))
         if time.perf_counter() - begun > seconds:
             break
     if len({len(output) for output in outputs}) > 1:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.auditing.handing import maker
+from dpcheck.auditing.inputs import check_flag
 from dpcheck.errors import InvalidInput, MechanismError
 
 Array = NDArray[np.float64]
@@ -129,6 +130,9 @@ class Encoder:
     """Part -> entries of its rows, of parts that began as arrays of numbers with several entries."""
     _split: dict[int, bool] = field(default_factory=dict)
     """Parts of large integers -> whether a float64 would lose digits, so that the rest is a column of its own."""
+
+    def __post_init__(self) -> None:
+        check_flag("halts", self.halts)
 
     def encode(self, raw: Any, trials: int) -> Outputs:
         """Checks and encodes one batch. Raises `MechanismError`."""

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpcheck import seeds
 from dpcheck.auditing.handing import handed
-from dpcheck.auditing.inputs import check_failure_probability, check_seed
+from dpcheck.auditing.inputs import check_claim, check_failure_probability, check_seed, number_array
 from dpcheck.auditing.mechanisms import mechanism_name
 from dpcheck.auditing.result import percent
 from dpcheck.auditing.runner import failed
@@ -102,16 +102,22 @@ def audit_one_run(
         InvalidInput, MechanismError: bad arguments; the mechanism or the score failed.
     """
     check_failure_probability(failure_probability)
+    check_claim(claim)
     seed = check_seed(seed)
-    records = np.array(canaries, dtype=float)
-    m = len(records) if records.ndim else 0
+    records = number_array("canaries", canaries)
+    m = len(records)
     if m < 2 or not np.isfinite(records).all():
         raise InvalidInput(f"canaries must hold at least 2 finite records on axis 0, got shape {records.shape}")
     told = m if guesses is None else guesses
     if isinstance(told, bool) or not isinstance(told, int) or not 2 <= told <= m:
         raise InvalidInput(f"guesses must lie between 2 and the {m} canaries, got {guesses!r}")
     included = seeds.stream(seed, "one-run", "coins").random(m) < 0.5
-    data = records[included] if base is None else np.concatenate([np.asarray(base, dtype=float), records[included]])
+    always = records[:0] if base is None else number_array("base", base)
+    if always.shape[1:] != records.shape[1:]:
+        raise InvalidInput(
+            f"base must hold records of shape {records.shape[1:]} on axis 0, as canaries does, got shape {always.shape}"
+        )
+    data = np.concatenate([always, records[included]])
     name = mechanism_name(mechanism)
     try:
         output = mechanism(handed(data), seeds.stream(seed, "one-run", "noise"))

@@ -6,6 +6,7 @@ keeps the better ones and gives them more runs. The winner must be audited on fr
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,11 +18,23 @@ from dpcheck import seeds
 from dpcheck.auditing.anytime import CURVE_DELTA
 from dpcheck.auditing.audit import audit
 from dpcheck.auditing.handing import handed
+from dpcheck.auditing.inputs import (
+    FEWEST_TRIALS,
+    MOST_TRIALS,
+    check_claim,
+    check_count,
+    check_seed,
+    is_number,
+)
 from dpcheck.errors import InvalidInput
-from dpcheck.privacy import ApproxDP, Guarantee
+from dpcheck.foreign import shortened
+from dpcheck.privacy import ADJACENCIES, ApproxDP, Guarantee
 
 Array = NDArray[np.float64]
 Pair = tuple[Array, Array]
+LARGEST = sys.float_info.max
+MOST = 10**7
+"""Numbers that one of a pair may hold, and moves of a round."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +62,7 @@ def search_pair(
     low: float = 0.0,
     high: float = 1.0,
     d: int | None = None,
-    adjacency: str = "replace-one",
+    adjacency: str | None = "replace-one",
     trials: int = 500,
     rounds: int = 3,
     moves: int = 12,
@@ -64,8 +77,9 @@ def search_pair(
         rounds: of halving and local moves; moves: new candidates a round.
         seed: of the search; audit the winner with another one.
     """
-    if n < 1 or not low < high:
-        raise InvalidInput(f"need n >= 1 and low < high, got n = {n!r}, [{low!r}, {high!r}]")
+    seed = check_seed(seed)
+    check_claim(claim)
+    _check_search(n, d, low, high, adjacency, trials, rounds, moves)
     rng = seeds.stream(seed, "search pair")
     spent = 0
 
@@ -88,6 +102,26 @@ def search_pair(
     return FoundPair(data, neighbour, max(0.0, excess + at), tried, spent, why)
 
 
+def _check_search(n: Any, d: Any, low: Any, high: Any, adjacency: Any, trials: Any, rounds: Any, moves: Any) -> None:
+    """Raises `InvalidInput` of a search that cannot be made, before anything is run."""
+    check_count("n", n, 1, MOST)
+    check_count("d", 1 if d is None else d, 1, MOST)
+    check_count("trials", trials, FEWEST_TRIALS)
+    check_count("rounds", rounds, 1, 20)
+    check_count("moves", moves, 0, MOST)
+    if d is not None and n * d > MOST:
+        raise InvalidInput(f"a pair may hold at most {MOST:,} numbers, got n = {n:,} records of d = {d:,}")
+    if (last := trials * 4 ** (rounds - 1)) > MOST_TRIALS:
+        raise InvalidInput(
+            f"the last of {rounds} rounds would take {last:,} trials, four times more in each round; at most "
+            f"{MOST_TRIALS:,} can be taken, so ask for fewer rounds or trials"
+        )
+    if not (is_number(low) and is_number(high) and -LARGEST <= low < high <= LARGEST):
+        raise InvalidInput(f"low and high must be numbers with low < high, got {shortened(low)} and {shortened(high)}")
+    if not (adjacency is None or isinstance(adjacency, str)):
+        raise InvalidInput(f"adjacency must be one of {', '.join(ADJACENCIES)}, or None, got {shortened(adjacency)}")
+
+
 def _ranked(
     pool: Sequence[tuple[str, Pair]], weigh: Callable[[Pair, int, int], float], runs: int
 ) -> list[tuple[float, tuple[str, Pair]]]:
@@ -95,7 +129,7 @@ def _ranked(
     return sorted(scored, key=lambda entry: -entry[0])
 
 
-def _candidates(n: int, low: float, high: float, d: int | None, adjacency: str) -> Iterator[tuple[str, Pair]]:
+def _candidates(n: int, low: float, high: float, d: int | None, adjacency: str | None) -> Iterator[tuple[str, Pair]]:
     """All-same backgrounds with one record moved to each extreme; the first, middle and last record."""
     shape: tuple[int, ...] = () if d is None else (d,)
     middle = (low + high) / 2
@@ -119,7 +153,7 @@ def _candidates(n: int, low: float, high: float, d: int | None, adjacency: str) 
                 yield f"all {back}, record {place} {moved}", (data, neighbour)
 
 
-def _move(pair: Pair, rng: np.random.Generator, low: float, high: float, adjacency: str) -> Pair:
+def _move(pair: Pair, rng: np.random.Generator, low: float, high: float, adjacency: str | None) -> Pair:
     """A neighbour of a pair: some common records moved, or the changed record of one side."""
     data, neighbour = pair[0].copy(), pair[1].copy()
     if adjacency == "add-remove":

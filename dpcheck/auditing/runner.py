@@ -21,6 +21,7 @@ from dpcheck.auditing.mechanisms import Encoder, Mechanism, Outputs, RunsOnce, g
 from dpcheck.auditing.premise import Elsewhere
 from dpcheck.auditing.workers import InWorkers
 from dpcheck.errors import MechanismError
+from dpcheck.excerpts import excerpt
 
 BLOCKS = 32
 """Fewest blocks of calls that a fixed audit's counted trials, and the trials of an anytime audit so far, consist of."""
@@ -194,15 +195,9 @@ class Runner:
         return self.encoder.encode(raw, trials)
 
 
-MOST_SAID = 1000
-"""Most characters of what a mechanism raised that a message quotes."""
-
-
 def failed(mechanism: Any, name: str, where: str, error: BaseException) -> MechanismError:
     """What to raise of an exception of a mechanism: what dpcheck itself raised inside of it is said as it is."""
-    said = f"{error}" if str(error) else "it says no more"
-    if len(said) > MOST_SAID:  # a whole array, or the output of another program: `__cause__` has it
-        said = f"{said[: MOST_SAID - 1]}…"
+    said = excerpt(f"{error}") or "it says no more"
     if isinstance(error, MechanismError):
         return MechanismError(f"{name} on {where}: {said}")
     at = f" ({place})" if (place := raised_at(error)) else ""

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpcheck.auditing.inputs import is_number, number_array
 from dpcheck.auditing.mechanisms import Outputs
 from dpcheck.errors import InvalidInput, MechanismError
 
@@ -89,7 +90,11 @@ class Projection(Score):
     raw = False
 
     def __init__(self, direction: ArrayLike | None = None) -> None:
-        fixed = None if direction is None else tuple(float(v) for v in np.ravel(np.asarray(direction, dtype=float)))
+        fixed = (
+            None
+            if direction is None
+            else tuple(number_array("direction", [direction] if is_number(direction) else direction).ravel().tolist())
+        )
         object.__setattr__(self, "direction", fixed)
 
     @property

@@ -22,8 +22,8 @@ import click
 from dpcheck.carried import PACKAGE
 from dpcheck.cli.signals import stoppable
 from dpcheck.cli.silence import doing, never_silent, shows_unicode
-from dpcheck.engine.excerpts import excerpt
 from dpcheck.errors import DpcheckError, InvalidInput, MechanismError, UnknownLabel, Unreadable, WitnessRejected
+from dpcheck.excerpts import excerpt
 from dpcheck.foreign import plain, shortened
 
 if TYPE_CHECKING:

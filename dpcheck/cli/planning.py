@@ -27,8 +27,8 @@ from dpcheck.cli.common import (
     root_option,
     table,
 )
-from dpcheck.engine.excerpts import excerpt
 from dpcheck.errors import DpcheckError, Infeasible, InvalidInput, UnknownLabel
+from dpcheck.excerpts import excerpt
 
 if TYPE_CHECKING:
     from dpcheck.claims import Claim

@@ -19,12 +19,12 @@ from dpcheck.checks import Size
 from dpcheck.engine import catalogue as catalogues
 from dpcheck.engine import judge
 from dpcheck.engine.catalogue import Catalogue
-from dpcheck.engine.excerpts import excerpt
 from dpcheck.engine.fetching import lazily
 from dpcheck.engine.layout import Layout
 from dpcheck.engine.measurements import decode, encode
 from dpcheck.engine.stored import CellKey
 from dpcheck.errors import DpcheckError, MissingExtra
+from dpcheck.excerpts import excerpt
 
 
 @dataclass(frozen=True)

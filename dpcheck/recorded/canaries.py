@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpcheck import seeds
 from dpcheck.auditing import one_run
-from dpcheck.auditing.inputs import check_failure_probability, check_seed
+from dpcheck.auditing.inputs import check_claim, check_failure_probability, check_seed
 from dpcheck.auditing.one_run import OneRunResult
 from dpcheck.errors import InvalidInput
 from dpcheck.privacy import ApproxDP, Guarantee
@@ -72,8 +72,7 @@ def audit_canary_scores(
     """
     check_failure_probability(failure_probability)
     seed = check_seed(seed)
-    if not isinstance(claim, Guarantee):
-        raise InvalidInput(f"claim must be a guarantee such as dp.PureDP(epsilon=1.0), got {claim!r}")
+    check_claim(claim)
     one, two = _scores("inside", inside), _scores("outside", outside)
     scores, included = np.concatenate([one, two]), np.repeat([True, False], [len(one), len(two)])
     canaries = len(scores)

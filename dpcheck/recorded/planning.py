@@ -28,6 +28,7 @@ tests/recorded/test_plan_audit.py repeats a part.
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -146,7 +147,7 @@ def plan_audit(
             f"a plan is for one point of the claim, got {claim!r}; take dp.ApproxDP(claim.epsilon_at(delta), delta)"
         )
     check_failure_probability(failure_probability)
-    if not (isinstance(must_detect, int | float) and claim.epsilon < must_detect < math.inf):
+    if not (is_number(must_detect) and claim.epsilon < must_detect <= sys.float_info.max):
         raise InvalidInput(
             f"must_detect must be a true epsilon above the claimed {claim.epsilon:g}, got {must_detect!r}"
         )

@@ -21,13 +21,24 @@ from numpy.typing import NDArray
 from dpcheck import seeds
 from dpcheck.auditing.audit import AuditResult, audit
 from dpcheck.auditing.handing import digest
-from dpcheck.auditing.inputs import FEWEST_TRIALS, Pair, check_failure_probability, check_seed
+from dpcheck.auditing.inputs import (
+    FEWEST_TRIALS,
+    Pair,
+    check_claim,
+    check_failure_probability,
+    check_flag,
+    check_seed,
+    is_whole,
+)
 from dpcheck.auditing.premise import SHARE
 from dpcheck.errors import InvalidInput, MechanismError
+from dpcheck.foreign import shortened
 from dpcheck.privacy import Guarantee
 from dpcheck.recorded.rows import NUMBERS, Rows, both_rows
 from dpcheck.verdicts import Outcome, Witness
 
+MOST_AMONG = 10**9
+"""Audits of the same outputs: what is left to each of them can still be counted."""
 SPILL = 0.01
 """Most chance that coins ask for more rows than there are."""
 PREMISE = "rows are runs of their own: independent, given the input"
@@ -148,8 +159,15 @@ def audit_samples(
     __tracebackhide__ = True
     check_failure_probability(failure_probability)
     check_seed(seed)
-    if isinstance(among, bool) or not isinstance(among, int) or among < 1:
-        raise InvalidInput(f"among must be the number of audits of these outputs, at least 1, got {among!r}")
+    check_claim(claim)
+    check_flag("halts", halts)
+    check_flag("ordered", ordered)
+    if not (is_whole(among, 1) and among <= MOST_AMONG):
+        raise InvalidInput(
+            f"among must be the number of audits of these outputs, 1 to {MOST_AMONG:,}, got {shortened(among)}"
+        )
+    if not isinstance(name, str):
+        raise InvalidInput(f"name must be text, what the result calls the mechanism, got {shortened(name)}")
     samples = both_rows(x, y, halts=halts)
     sizes = (len(samples[0]), len(samples[1]))
     trials = most_trials(min(sizes))

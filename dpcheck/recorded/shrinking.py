@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dpcheck import seeds
 from dpcheck.auditing.audit import AuditResult
-from dpcheck.auditing.inputs import check_failure_probability, describe_pair, is_whole
+from dpcheck.auditing.inputs import check_failure_probability, check_flag, describe_pair, is_whole
 from dpcheck.auditing.mechanisms import Mechanism
 from dpcheck.auditing.result import percent
 from dpcheck.errors import InvalidInput, MechanismError
@@ -128,6 +128,8 @@ def shrink(
         raise InvalidInput(f"shrink takes the result of dp.audit that refuted a claim, got {shortened(result)}")
     if result.outcome is not Outcome.REFUTED:
         raise InvalidInput(f"there is no counterexample to shrink: {result.mechanism} is {result.outcome.value}")
+    check_flag("halts", halts)
+    check_flag("fixed_size", fixed_size)
     if not (trials is None or is_whole(trials, fewest_rows())):
         raise InvalidInput(f"trials must be an integer >= {fewest_rows()} (runs on each input), got {trials!r}")
     alpha = result.failure_probability if failure_probability is None else failure_probability
