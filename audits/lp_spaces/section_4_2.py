@@ -391,7 +391,7 @@ def ball_rate_of_strongly_convex_losses(context: Context) -> Verdict:
     return proved({"derived": derived - here, "printed - Remark 2": printed - here - (1 / epsilon - 1) / n})
 
 
-@check("lp_spaces/alg-2", kind="accuracy", grid={"rule": ("paper", "diam", "fixed"), "records": (4, 200)})
+@check("lp_spaces/alg-2", kind="accuracy", grid={"rule": ("paper", "diam", "fixed"), "records": (2, 4, 200)})
 def lines_of_algorithm_2(context: Context, *, rule: str, records: int) -> Verdict:
     """The same for Algorithm 2 under each rule for lambda, with the alpha of Theorem 4 and its own second variance."""
     domain, D, m = Ball(3, 1.25), 2.5, records
