@@ -15,8 +15,9 @@ from dpcheck.algorithms.pure_heavy_tails import EMPGM, exponential
 from dpcheck.algorithms.pure_heavy_tails.exponential import gradient_mapping, net
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import claim
+from dpcheck.engine.executed import as_stated, run_as_stated
 from dpcheck.engine.settings import drawn, settings
-from dpcheck.engine.statements import stated, unassumed
+from dpcheck.engine.statements import explicit_of, stated, unassumed
 from dpcheck.geometry import Ball
 from dpcheck.harness import accuracy, replay, risk, runtime, sensitivity
 from dpcheck.harness.outside import must_exclude
@@ -26,12 +27,13 @@ from dpcheck.harness.scaling import Instance, admitted, powers, scaling, unmeasu
 from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.selection import Pair, selection_verdict
 from dpcheck.harness.sensitivity import Certificate
-from dpcheck.harness.symbolic import agree
+from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array, Objective, Problem, Sample
 from dpcheck.laws import Exponential
 from dpcheck.privacy import PureDP
 from dpcheck.running import Fixed, Run
 from dpcheck.solvers import certified
+from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, combine, consistent, differs, refuted
 from dpcheck.workloads import LinearMean, signs_on
 from dpcheck.workloads.base import BaseWorkload
@@ -54,9 +56,19 @@ from .cases import (
     problem,
     selections,
 )
-from .lemmas import NO_MINIMISER, ON_A_NET, WEIGHTS, audited, selected
+from .lemmas import NO_MINIMISER, ON_A_NET, WEIGHTS, audited, chosen_as_stated, selected
 
 # Algorithm 5 --------------------------------------------------------------------------------
+
+ALGORITHM_5 = {
+    "records": "pure_heavy_tails/alg-2@records",
+    "C": "pure_heavy_tails/alg-2@cap",
+    "epsilon": "pure_heavy_tails/alg-2@epsilon",
+    "noise": "pure_heavy_tails/alg-5@noise",
+    "radius": "pure_heavy_tails/alg-5@eta",
+    "step": "pure_heavy_tails/alg-5@gamma",
+    "gradients": "pure_heavy_tails/alg-5@derived-gradients",
+}
 
 
 def empgm_case(work: BaseWorkload, epsilon: float, **fields: Any) -> replay.Case:
@@ -154,8 +166,34 @@ def lines_of_algorithm_5(context: Context, *, d: int) -> Verdict:
         z = rows[:, :, None]
         return points - z if d == 1 else np.broadcast_to(z, (*rows.shape[:2], *points.shape))
 
-    H = work.constants.smoothness(2.0)
-    return selected(context, algorithm, work, rows, slopes, lambda stage, tau: 1 / (stage.lambda_ + H))
+    return selected(context, algorithm, work, rows, slopes, {"step": ALGORITHM_5["step"]})
+
+
+@check("pure_heavy_tails/alg-5", kind="accuracy", expect="consistent")
+def choices_of_algorithm_5(context: Context) -> Verdict:
+    """How often points of the net are chosen whose score is low, in runs on one data set, at the stated noise."""
+    case, (data, _) = one_point_apart()
+    trials = context.scale(20_000, 200_000)
+    run = Run[Any](case.planned(20), trials, context.rng("run"))
+    case.algorithm.execute(run, case.workload, Fixed(data), case.start)
+    stated_ = {"noise": ALGORITHM_5["noise"]}
+    (stage,) = as_stated(case.algorithm, case.problem, 20, stated_, symbols=ON_A_NET).phases
+    return chosen_as_stated(context, run.transcript.entries[0], stage.noise, ALGORITHM_5["noise"])
+
+
+@check("pure_heavy_tails/alg-5", kind="symbolic")
+def coefficient_and_step(context: Context) -> Verdict:
+    """A choice by scores that move by Delta spends 2 Delta over the noise, all of the budget; at the stated step the
+    mapping contracts as (25) has it.
+    """
+    spent = 2 * explicit_of(context.label) / explicit_of(ALGORITHM_5["noise"])
+    shrunk = 1 - BY_NAME["lambda"] * explicit_of(ALGORITHM_5["step"])
+    return proved(
+        {
+            "budget of the choice": spent - explicit_of(ALGORITHM_5["epsilon"]),
+            "contraction": shrunk - explicit_of("pure_heavy_tails/fact-pgm-error-bound"),
+        }
+    )
 
 
 @check("pure_heavy_tails/alg-5", kind="privacy")
@@ -420,20 +458,16 @@ def net_size(context: Context, *, d: int) -> Verdict:
 
 settings_of_algorithm_5 = settings(
     "pure_heavy_tails/alg-5",
-    {
-        "records": "pure_heavy_tails/alg-2@records",
-        "C": "pure_heavy_tails/alg-2@cap",
-        "epsilon": "pure_heavy_tails/alg-2@epsilon",
-        "noise": "pure_heavy_tails/alg-5@noise",
-        "radius": "pure_heavy_tails/alg-5@eta",
-        "step": "pure_heavy_tails/alg-5@gamma",
-        "gradients": "pure_heavy_tails/alg-5@derived-gradients",
-    },
+    ALGORITHM_5,
     symbols=ON_A_NET,
     beside=NO_MINIMISER,
     problems=drawn(budget=PureDP, n=(1, 2.0**12), d=(1, 4)),
     fields={**WEIGHTS, "k": (2.0, 3.0, 4.0)},
 )
+run_of_algorithm_5 = run_as_stated(
+    "pure_heavy_tails/alg-5", ALGORITHM_5, heavy_mean(), problem(heavy_mean(), 0.9), 12,
+    fields={"lambda_": 0.7}, symbols=ON_A_NET,
+)  # fmt: skip
 
 
 # Theorem E.2, its rate -----------------------------------------------------------------------------------

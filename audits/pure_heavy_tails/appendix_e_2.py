@@ -14,17 +14,18 @@ from dpcheck.algorithms.pure_heavy_tails.erm import SolverStage
 from dpcheck.algorithms.pure_heavy_tails.exponential import smoothed_gradient
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import claim
+from dpcheck.engine.executed import as_stated
 from dpcheck.engine.settings import drawn, settings
-from dpcheck.engine.statements import order_of, stated, unassumed
+from dpcheck.engine.statements import explicit_of, order_of, stated, unassumed
 from dpcheck.geometry import Ball
-from dpcheck.harness import accuracy, risk
+from dpcheck.harness import accuracy, risk, runtime
 from dpcheck.harness.outside import must_exclude
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.scaling import Instance, admitted, powers, scaling, unmeasured
 from dpcheck.harness.selection import Pair, realised, selection_laws, selection_verdict
-from dpcheck.harness.symbolic import proved
+from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array, Constants, Problem, Rng, Sample, Workload
 from dpcheck.privacy import PureDP
 from dpcheck.running import Fixed, Run
@@ -36,7 +37,7 @@ from dpcheck.workloads.hinge import HeavyHinge
 from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.median import WeightedMedian
 
-from .appendix_e_1 import one_point_apart
+from .appendix_e_1 import ALGORITHM_5, one_point_apart
 from .cases import (
     DELTA,
     FAR,
@@ -50,10 +51,18 @@ from .cases import (
     accounted,
     balanced,
     on_a_net,
+    problem,
     quarter_power,
     selections,
 )
 from .lemmas import NO_MINIMISER, ON_A_NET, WEIGHTS, as_printed, audited, selected
+
+SMOOTHED = {
+    **ALGORITHM_5,
+    "radius": "pure_heavy_tails/proc-smoothed-em-pgm@corrected-eta",
+    "step": "pure_heavy_tails/proc-smoothed-em-pgm@corrected-gamma",
+    "gradients": "pure_heavy_tails/proc-smoothed-em-pgm@derived-gradients",
+}
 
 
 @dataclass(frozen=True)
@@ -189,13 +198,11 @@ def lines_of_smoothed_em_pgm(context: Context, *, rule: str) -> Verdict:
         away = (points[None, None, :, 0] - rows[:, :, None, 1]) / tau_
         return np.asarray(rows[:, :, None, 0] * np.clip(away, -1, 1))[..., None]
 
-    def step(stage: SolverStage, tau_: float) -> Array:
-        level = stated(
-            "pure_heavy_tails/fact-smoothing", d=1, n=9, G_2=work.constants.moment(2.0, 1), rho=0.05, tau=tau_
-        )
-        return np.asarray(1 / (stage.lambda_ + (rows[..., 0].max(axis=1) / tau_ if rule == "data" else level)))
+    def steepest(stage: SolverStage, tau_: float) -> Array:
+        return np.asarray(1 / (stage.lambda_ + rows[..., 0].max(axis=1) / tau_))
 
-    return selected(context, algorithm, work, rows, slopes, step)
+    settings = {"step": SMOOTHED["step"]}
+    return selected(context, algorithm, work, rows, slopes, settings, steepest if rule == "data" else None)
 
 
 def _public(context: Context, n: int, budget: float) -> Verdict:
@@ -439,20 +446,29 @@ def outputs_of_smoothed_em_pgm(context: Context) -> Verdict:
     )
 
 
+@check("pure_heavy_tails/proc-smoothed-em-pgm", kind="runtime")
+def losses_of_smoothed_em_pgm(context: Context) -> Verdict:
+    """A run on a line asks for as many losses as stated, two for each record and point of the net of its own radius."""
+    work, n = WeightedMedian(D=1.0, weights=Pareto(2.5)), 6
+    algorithm, setting = SmoothedEMPGM(gamma_rule="public"), problem(work, 0.9)
+    said = as_stated(algorithm, setting, n, {"gradients": SMOOTHED["gradients"]}, symbols=ON_A_NET).gradients
+    counts = runtime.count(algorithm, work, setting, n, 1, context.seed, context.name)
+    return agree(counts.losses, [said], "losses")
+
+
+@check("pure_heavy_tails/proc-smoothed-em-pgm", kind="symbolic")
+def step_and_net_at_the_public_smoothness(context: Context) -> Verdict:
+    """Step and net are those of Algorithm 5 where the losses are as smooth as smoothing by D/sqrt(n) makes them."""
+    at = {BY_NAME["H"]: explicit_of("pure_heavy_tails/fact-smoothing").subs(tau, D / sp.sqrt(n))}
+    return proved(
+        {name: explicit_of(SMOOTHED[name]) - explicit_of(ALGORITHM_5[name]).subs(at) for name in ("step", "radius")}
+    )
+
+
 settings_of_smoothed_em_pgm = settings(
     "pure_heavy_tails/proc-smoothed-em-pgm",
-    {
-        reading: {
-            "records": "pure_heavy_tails/alg-2@records",
-            "C": "pure_heavy_tails/alg-2@cap",
-            "epsilon": "pure_heavy_tails/alg-2@epsilon",
-            "noise": "pure_heavy_tails/alg-5@noise",
-            "radius": "pure_heavy_tails/proc-smoothed-em-pgm@corrected-eta",
-            "step": "pure_heavy_tails/proc-smoothed-em-pgm@corrected-gamma",
-            "gradients": "pure_heavy_tails/proc-smoothed-em-pgm@derived-gradients",
-        }
-        for reading in ("as printed", "corrected")  # they part in the step of a run: the data's own, or this one
-    },
+    # They part in the step of a run: the data's own, or this one.
+    dict.fromkeys(("as printed", "corrected"), SMOOTHED),
     symbols=ON_A_NET,
     beside=NO_MINIMISER,
     problems=drawn(budget=PureDP, n=(1, 2.0**12), d=(1, 3)),

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 import scipy
-import sympy as sp
 
 from dpcheck.accounting import account
 from dpcheck.algorithms.pure_heavy_tails import LocalizedApproxEM, PopLocalize
 from dpcheck.algorithms.pure_heavy_tails.sampling import NODES, cells
 from dpcheck.checks import Context, by_size, check, unchecked
+from dpcheck.engine.executed import as_stated
 from dpcheck.engine.settings import drawn, settings
-from dpcheck.engine.statements import order_of, stated
+from dpcheck.engine.statements import explicit_of, order_of, stated
 from dpcheck.harness import accuracy, risk, runtime
 from dpcheck.harness.plans import answered, wrongly_answered
 from dpcheck.harness.refutation import witnessed
@@ -28,7 +28,7 @@ from dpcheck.laws import Exponential
 from dpcheck.privacy import PureDP
 from dpcheck.running import Fixed, Run
 from dpcheck.solvers import Pushed, certified
-from dpcheck.symbols import epsilon
+from dpcheck.symbols import BY_NAME, epsilon, index, rho, xi, zeta
 from dpcheck.verdicts import Point, Verdict, differs, holds, refuted
 from dpcheck.workloads.amplitudes import Pareto
 from dpcheck.workloads.linear import RareSpikes
@@ -43,6 +43,8 @@ from .lemmas import (
     WEIGHTS,
     as_printed,
     audited,
+    chosen_as_stated,
+    gaps_used,
     onto_ball,
     potential,
     radial_spikes,
@@ -60,6 +62,14 @@ SURROGATE = "with a selection among cells in place of the sampler of [LL25, Theo
 
 
 # Algorithm 7 ---------------------------------------------------------------------------------------------------------
+
+ALGORITHM_7 = {
+    "records": "pure_heavy_tails/alg-4@records",
+    "C": "pure_heavy_tails/alg-4@cap",
+    "epsilon": "pure_heavy_tails/alg-7@epsilon",
+    "noise": "pure_heavy_tails/alg-7@noise",
+    "radius": "pure_heavy_tails/alg-4@radius",
+}
 
 
 def _second_stage(m: int, eps: float, length: float = 1.0, count: int = 4096) -> tuple[float, float]:
@@ -153,12 +163,26 @@ def outputs_of_algorithm_7(context: Context) -> Verdict:
 
 @check("pure_heavy_tails/prop-f-5", kind="symbolic")
 def budgets_add_up(context: Context) -> Verdict:
-    """epsilon/2 + epsilon/4 + 2 (2 epsilon/4096 + epsilon/64) <= epsilon, with evaluation errors of epsilon/4096."""
+    """epsilon/2 + epsilon/4 + 2 (2 epsilon/4096 + epsilon/64) <= epsilon, with evaluation errors of epsilon/4096; the
+    first stage adds what Algorithm 2 adds for its share, the second one spends its own on the scores that it is told.
+    """
     # unbound: the privacy, where the claim bounds a distance
-    total = epsilon / 2 + epsilon / 4 + 2 * (2 * epsilon / 4096 + epsilon / 64)
-    Delta_0 = sp.Symbol("Delta_0", positive=True)
-    # The claim's bound (epsilon/(8 Delta_0)) alpha at alpha = Delta_0/512.
-    return proved({"evaluator": epsilon / (8 * Delta_0) * Delta_0 / 512 - epsilon / 4096}, {"budgets": epsilon - total})
+    first, second = (explicit_of(ALGORITHM_7["epsilon"]).subs(index, i) for i in (1, 2))
+    scales = [explicit_of(ALGORITHM_7["noise"]).subs(index, i) for i in (1, 2)]
+    Delta_0 = explicit_of("pure_heavy_tails/alg-7")
+    plain = explicit_of("pure_heavy_tails/alg-2").subs({BY_NAME["n"]: BY_NAME["m"], epsilon: first}, simultaneous=True)
+    # Lemma F.2 at alpha_in = Delta_0/512, and the slack of the sampler that Algorithm 7 prints.
+    error = explicit_of("pure_heavy_tails/lem-f-2").subs(BY_NAME["alpha"], Delta_0 / 512)
+    apart = explicit_of("pure_heavy_tails/lem-f-3").subs({zeta: error, xi: epsilon / 64}, simultaneous=True)
+    total = explicit_of("pure_heavy_tails/lem-f-4").subs({epsilon: first + second, rho: apart}, simultaneous=True)
+    return proved(
+        {
+            "the noise of the first share": scales[0] - plain,
+            "what a choice spends": 2 * Delta_0 / scales[1] - second,
+            "evaluator": error - epsilon / 4096,
+        },
+        {"budgets": epsilon - total},
+    )
 
 
 @check("pure_heavy_tails/alg-7@literal", kind="accuracy", expect="refuted")
@@ -364,6 +388,30 @@ def lines_of_the_walk(context: Context) -> Verdict:
     return as_printed({"the end of the walk": (returned, w)}, within=1e-7)
 
 
+@check("pure_heavy_tails/alg-7", kind="accuracy")
+def gap_that_is_used_up(context: Context) -> Verdict:
+    """The worst legal solver leaves just the stated gap in the first stage."""
+    trials, algorithm = context.scale(20, 200), LocalizedApproxEM(lambda_=0.7, C=0.5, count=16, minimiser=Pushed())
+    work, rows, start = small(context, 1, trials, 12)
+    setting, answers = problem(work, 0.8), np.zeros((2, trials, 1))
+    _, entries, _ = told(algorithm, work, setting, rows, start, answers)
+    stages = as_stated(algorithm, setting, 12, {"gap": "pure_heavy_tails/alg-7@gap"}, symbols=STAGE).phases
+    return gaps_used(work, stages[:1], entries[:1], rows, start)
+
+
+@check("pure_heavy_tails/alg-7", kind="accuracy", expect="consistent")
+def choices_of_algorithm_7(context: Context) -> Verdict:
+    """How often cells of a low potential are chosen, in runs on one data set, at the noise that is stated of the second
+    stage; W_0 is all of W, wherever the first one ends.
+    """
+    work, rows, start = small(context, 1, 1, 400)
+    algorithm, setting = LocalizedApproxEM(C=0.5, count=16), problem(work, 0.9)
+    run = Run[Any](algorithm.schedule(setting, 400), context.scale(20_000, 200_000), context.rng("run"))
+    algorithm.execute(run, work, Fixed(rows), start)
+    (_, two) = as_stated(algorithm, setting, 400, {"noise": ALGORITHM_7["noise"]}, symbols=STAGE).phases
+    return chosen_as_stated(context, run.transcript.entries[1], two.noise, ALGORITHM_7["noise"])
+
+
 def _toy(evaluator: str) -> tuple[LocalizedApproxEM, Any]:
     """An instance small enough for Algorithm 6: little regularisation makes Delta_0, and so alpha_in, large."""
     if evaluator == "alg-6":
@@ -430,13 +478,6 @@ def localised_privacy(context: Context, *, epsilon: float) -> Verdict:
     return holds(f"{said}; blocks are disjoint", "certificate", numbers=numbers)
 
 
-ALGORITHM_7 = {
-    "records": "pure_heavy_tails/alg-4@records",
-    "C": "pure_heavy_tails/alg-4@cap",
-    "epsilon": "pure_heavy_tails/alg-7@epsilon",
-    "noise": "pure_heavy_tails/alg-7@noise",
-    "radius": "pure_heavy_tails/alg-4@radius",
-}
 settings_of_algorithm_7 = settings(
     "pure_heavy_tails/alg-7",
     {

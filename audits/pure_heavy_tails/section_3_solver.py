@@ -29,7 +29,7 @@ from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Read, Sample
 from dpcheck.privacy import PureDP
 from dpcheck.solvers import Pushed, Task, certified
-from dpcheck.symbols import BY_NAME
+from dpcheck.symbols import BY_NAME, index
 from dpcheck.verdicts import Verdict, combine, differs, refuted
 from dpcheck.workloads.amplitudes import Pareto, Spike
 from dpcheck.workloads.median import WeightedMedian
@@ -46,6 +46,7 @@ from .lemmas import (
     audited,
     distance_within,
     distances,
+    gaps_used,
     onto_ball,
     radial_spikes,
     regularised,
@@ -410,6 +411,37 @@ def lines_of_algorithm_4(context: Context, *, d: int, of: str) -> Verdict:
     if off > two.xi * (1 + 1e-9) or outside > 1e-9 or float(np.linalg.norm(returned, axis=1).max()) > 1 + 1e-9:
         return differs(f"what is returned is {off:.3g} off the projection onto W_0, {two.xi:.3g} allowed")
     return verdict
+
+
+@check("pure_heavy_tails/alg-4", kind="accuracy")
+def gaps_that_are_used_up(context: Context) -> Verdict:
+    """In both stages the worst legal solver leaves just the stated gap; epsilon is so small that W_0 is all of W."""
+    trials, algorithm = context.scale(20, 200), DoubleOutputPert(lambda_=0.7, C=0.5, minimiser=Pushed())
+    work, rows, start = small(context, 1, trials, 12)
+    setting, answers = problem(work, 0.2), np.zeros((2, trials, 1))
+    _, entries, _ = told(algorithm, work, setting, rows, start, answers)
+    stages = as_stated(algorithm, setting, 12, {"gap": ALGORITHM_4["gap"]}, **LETTERS).phases
+    return gaps_used(work, stages, entries, rows, start)
+
+
+@check("pure_heavy_tails/alg-4", kind="symbolic")
+def budgets_of_algorithm_4(context: Context) -> Verdict:
+    """Two stages spend epsilon together; each adds what Algorithm 2 adds for its share, and its gap leaves the
+    sensitivity that is stated of its minimiser.
+    """
+    at = {BY_NAME["n"]: BY_NAME["m"]}
+    exact = explicit_of("pure_heavy_tails/fact-erm-sensitivity").subs(at)
+    share, gap = (explicit_of(ALGORITHM_4[name]) for name in ("epsilon", "gap"))
+    reach = [sp.sqrt(2 * gap.subs(index, i) / BY_NAME["lambda"]) for i in (1, 2)]
+    noise = explicit_of("pure_heavy_tails/alg-2").subs({**at, BY_NAME["epsilon"]: share}, simultaneous=True)
+    return proved(
+        {
+            "the shares of both stages": 2 * share - BY_NAME["epsilon"],
+            "the noise of a share": explicit_of(context.label) - noise,
+            "the first sensitivity": exact + 2 * reach[0] - explicit_of("pure_heavy_tails/alg-2@derived").subs(at),
+            "the second one": exact + 2 * reach[1] - explicit_of("pure_heavy_tails/prop-d-1"),
+        }
+    )
 
 
 settings_of_algorithm_4 = settings(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sympy as sp
 
 from dpcheck.derivations import Proof, derivation
-from dpcheck.symbols import G_2, C, D, G_k, J, beta, d, epsilon, k, lambda_, m, n, sequences
+from dpcheck.symbols import G_2, C, D, G_k, J, beta, d, epsilon, index, k, lambda_, m, n, sequences
 
 from ._paper import RATE, claim, m_1
 from .section_2_1 import LARGE_SAMPLE, LOG, localised
@@ -36,9 +36,8 @@ prop_d_1 = claim(
 def sensitivity_of_the_second_stage(proof: Proof) -> None:
     """The exact minimiser moves by 2C/(λm), the solver and the projection by their precision at both data sets."""
     exact = proof.uses("pure_heavy_tails/fact-erm-sensitivity", 2 * C / (lambda_ * m), {n: m})
-    solver = proof.equal(
-        "√(2α/λ) at α = C²/(72λm²)", lambda: sp.sqrt(2 * C**2 / (72 * lambda_ * m**2) / lambda_), C / (6 * lambda_ * m)
-    )
+    gap = proof.uses("pure_heavy_tails/alg-4@gap", C**2 / (72 * lambda_ * m**2), {index: 2})
+    solver = proof.equal("√(2α/λ)", lambda: sp.sqrt(2 * gap / lambda_), C / (6 * lambda_ * m))
     proof.concludes("pure_heavy_tails/prop-d-1", exact + 2 * solver)
 
 

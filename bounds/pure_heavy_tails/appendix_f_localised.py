@@ -9,7 +9,7 @@ import sympy as sp
 
 from dpcheck.asymptotics import Regime
 from dpcheck.derivations import Proof, derivation
-from dpcheck.symbols import C, G_k, beta, d, epsilon, k, kappa, lambda_, m, n
+from dpcheck.symbols import C, G_k, beta, d, epsilon, index, k, kappa, lambda_, m, n
 
 from ._paper import FIRST_STAGE, RATE, TARGET, c_1, claim
 from .appendix_d import localised_rate
@@ -134,18 +134,11 @@ prop_f_5_derived = prop_f_5.as_read(
 def exponential_second_stage(proof: Proof) -> None:
     """The gap of a Gibbs draw on the ball of Algorithm 2, by strong convexity a distance of 620 noise radii."""
     u = C * d / (lambda_ * m * epsilon)
-    D_0, kappa = sp.symbols("D_0 kappa", positive=True)
-    mean = proof.uses("pure_heavy_tails/fact-gibbs", d / kappa)
-    gap = proof.equal(
-        "κ = ε/(8Δ_0), Δ_0 = 2CD_0/m, and Markov with 1/20",
-        lambda: (20 * mean).xreplace({kappa: epsilon / (8 * 2 * C * D_0 / m)}),
-        320 * C * D_0 * d / (m * epsilon),
-    )
-    distance = proof.equal(
-        "strong convexity: √(2 gap/λ), with D_0 = 600Cd/(λmε)",
-        lambda: sp.sqrt(2 * gap / lambda_).xreplace({D_0: 600 * u}),
-        sp.sqrt(384000) * u,
-    )
+    D_0 = proof.uses("pure_heavy_tails/alg-4@radius", 600 * u, {index: 1})
+    scale = proof.uses("pure_heavy_tails/alg-7@noise", 16 * C * D_0 / (m * epsilon), {index: 2})
+    mean = proof.uses("pure_heavy_tails/fact-gibbs", d * scale, {kappa: 1 / scale})
+    gap = proof.equal("Markov with 1/20", lambda: 20 * mean, 320 * C * D_0 * d / (m * epsilon))
+    distance = proof.equal("strong convexity: √(2 gap/λ)", lambda: sp.sqrt(2 * gap / lambda_), sp.sqrt(384000) * u)
     proof.at_most("round up", distance, 620 * u)
     private = proof.uses(
         "pure_heavy_tails/prop-2-5@derived",

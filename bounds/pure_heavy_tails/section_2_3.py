@@ -215,19 +215,18 @@ def one_stage(proof: Proof) -> None:
     """Solver, noise and bias of one perturbation over W, at either noise and gap."""
     u, t = C * d / (lambda_ * m * epsilon), sp.Symbol("t", positive=True)
     bias = proof.uses("pure_heavy_tails/prop-2-5@corrected", 2 * G_k**k / (lambda_ * C ** (k - 1)))
-    for label, gap, factor, solver_share, total in (
-        ("pure_heavy_tails/proc-single-op@derived", C**2 / (72 * lambda_ * m**2), 3, 6, sp.Rational(71, 10)),
-        ("pure_heavy_tails/proc-single-op@printed-noise", C**2 / (2 * lambda_ * m**2), 6, 1, sp.Rational(149, 10)),
+    own, paper = "pure_heavy_tails/proc-single-op", "pure_heavy_tails/alg-2"
+    for label, of_gap, parts, of_noise, factor, solver_share, total in (
+        (f"{own}@derived", f"{own}@derived-gap", 72, f"{own}@derived-noise", 3, 6, sp.Rational(71, 10)),
+        (f"{own}@printed-noise", f"{paper}@gap", 2, paper, 6, 1, sp.Rational(149, 10)),
     ):
         proof.assumes(label, epsilon, d)
-        solver = proof.at_most(
-            "√(2α/λ) in units of Cd/(λmε), as ε ≤ d",
-            sp.sqrt(2 * gap / lambda_),
-            u / solver_share,
-            {d: epsilon * (1 + t)},
-        )
+        gap = proof.uses(of_gap, C**2 / (parts * lambda_ * m**2), {n: m})
+        scale = proof.uses(of_noise, factor * C / (lambda_ * m * epsilon), {n: m})
+        exact = proof.equal("√(2α/λ)", lambda gap=gap: sp.sqrt(2 * gap / lambda_), C / (solver_share * lambda_ * m))
+        solver = proof.at_most("in units of Cd/(λmε), as ε ≤ d", exact, u / solver_share, {d: epsilon * (1 + t)})
         noise = proof.argues(
-            "‖b‖ ≤ log(10) d scales with probability 0.9 (fact-gamma-tail)", "‖b‖", "<=", factor * sp.log(10) * u
+            "‖b‖ ≤ log(10) d scales with probability 0.9 (fact-gamma-tail)", "‖b‖", "<=", sp.log(10) * d * scale
         )
         stage = proof.at_most("together", solver + noise, total * u)
         bound = proof.master("‖w_DP − ŵ_λ‖", {"solver and noise": stage, "bias, by Markov": 10 * bias})

@@ -6,7 +6,7 @@ import sympy as sp
 
 from dpcheck.asymptotics import Regime
 from dpcheck.derivations import Proof, derivation
-from dpcheck.symbols import C, G_k, d, epsilon, k, lambda_, m
+from dpcheck.symbols import C, G_k, d, epsilon, index, k, lambda_, m
 
 from ._paper import FIRST_STAGE, TARGET, claim
 
@@ -143,10 +143,14 @@ def double_output_perturbation(proof: Proof) -> None:
     u = C * d / (lambda_ * m * epsilon)
     t = sp.Symbol("t", positive=True)
     proof.assumes("pure_heavy_tails/prop-3-2@derived", epsilon, d)
-    solver = proof.at_most(
-        "ξ + √(2α/λ) = C/(3λm) is at most u/3, as ε ≤ d", C / (3 * lambda_ * m), u / 3, {d: epsilon * (1 + t)}
+    gap = proof.uses("pure_heavy_tails/alg-4@gap", C**2 / (72 * lambda_ * m**2), {index: 2})
+    xi = proof.uses("pure_heavy_tails/alg-4@xi", C / (6 * lambda_ * m), {index: 2})
+    scale = proof.uses("pure_heavy_tails/alg-4", 12 * C / (lambda_ * m * epsilon))
+    exact = proof.equal("ξ + √(2α/λ)", lambda: xi + sp.sqrt(2 * gap / lambda_), C / (3 * lambda_ * m))
+    solver = proof.at_most("which is at most u/3, as ε ≤ d", exact, u / 3, {d: epsilon * (1 + t)})
+    noise = proof.argues(
+        "‖b‖ ≤ log(10) d scales with probability 0.9 (fact-gamma-tail)", "‖b‖", "<=", sp.log(10) * d * scale
     )
-    noise = proof.argues("‖b‖ ≤ 12 log(10) u with probability 0.9 (fact-gamma-tail)", "‖b‖", "<=", 12 * sp.log(10) * u)
     stage = proof.at_most("together c_1 = 28", solver + noise, 28 * u)
     bias = proof.uses("pure_heavy_tails/prop-2-5@corrected", 2 * G_k**k / (lambda_ * C ** (k - 1)))
     bound = proof.master("‖w_DP − ŵ_λ‖", {"solver and noise": stage, "bias, by Markov": 10 * bias})
