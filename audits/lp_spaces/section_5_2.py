@@ -264,21 +264,27 @@ def truncated_lines_with_the_dual_exponent(context: Context, *, p: float, level:
     return truncated_lines(context, p, level, "corrected", shuffled_case(16, level, p))
 
 
-def truncated_lines(context: Context, p: float, level: float, reading: str, chosen: TruncatedMirrorDescent) -> Verdict:
+def truncated_lines(
+    context: Context, p: float, level: float | str, reading: str, chosen: TruncatedMirrorDescent
+) -> Verdict:
     """Gradients above beta M + lambda are zero, the others whole; every step minimises <g, w> + gamma D_Phi(w, w_t)
-    over the ball; the output is the plain average. Five records fill no batch, and are not shuffled either.
+    over the ball; the output is the plain average. Five records fill no batch, and are not shuffled either. `level` is
+    the lambda that is given, or the label of the threshold that the algorithm has of its own.
 
     w minimises over {|w|_s <= rho} iff <s, w> = -rho |s|_* at s = g + gamma (grad Phi(w) - grad Phi(w_t)).
     """
-    steps, trials, size = 16, context.scale(12, 20), 4096 + 5
+    trials, size = context.scale(12, 20), 4096 + 5
     dual, space = min(1 / (p - 1), 2 * math.log(3)), dual_regularity(p, 3)
     r, s_exponent = (dual, dual / (dual - 1)) if reading == "paper" else (space.r, space.s)
     work = replace(heavy(3, p), s=s_exponent)
     shuffled = isinstance(chosen, ShuffledMirrorDescent)
-    algorithm = replace(chosen, noise_dial=(0.3 if shuffled else 3) / level)
+    dial = 1.0 if isinstance(level, str) else (0.3 if shuffled else 3) / level
+    algorithm = replace(chosen, noise_dial=dial)
     told = problem(work, LOW.epsilon, LOW.delta)
     plan = algorithm.schedule(told, size)
     settings = {name: TRUNCATED[name] for name in ("batch", "gamma")}
+    if isinstance(level, str):
+        settings["level"] = level
     (row,) = as_stated(algorithm, told, size, settings, **AS_LETTERS).phases
     rows = work.rows(context.rng("data"), trials, size)
     run = Run[Any](plan, trials, context.rng("run"))
@@ -287,8 +293,10 @@ def truncated_lines(context: Context, p: float, level: float, reading: str, chos
         rows = np.take_along_axis(rows, run.transcript.coins[0][:, :, None], axis=1)
         if rows.shape[1] != 4096:
             return differs(f"{rows.shape[1]} records are shuffled, of which 4096 fill batches", "exact")
+    steps = row.steps
     blocks = rows[:, : steps * row.batch].reshape(trials, steps, row.batch, 3)
-    bound = work.constants.diameter(p) * work.constants.smoothness(p) + level  # beta M + lambda
+    smooth = work.constants.diameter(p) * work.constants.smoothness(p)  # beta M
+    bound = row.level if isinstance(level, str) else smooth + level
     w, total = np.zeros((trials, 3)), np.zeros((trials, 3))
     wanted: list[Array] = []
     slack: list[Array] = []
@@ -317,7 +325,7 @@ def truncated_lines(context: Context, p: float, level: float, reading: str, chos
         return differs(f"shares of {shares} of gradients are cut and of steps end at the edge: all kinds wanted")
     verdict = combine(
         [
-            agree([row.level], [bound], "threshold"),
+            *([] if isinstance(level, str) else [agree([row.level], [bound], "threshold")]),
             agree(released.ravel() + 1, np.stack(wanted).ravel() + 1, "1 + truncated gradients", 1e-8),
             agree(1 + np.stack(slack).ravel(), np.ones(np.size(slack)), "1 + slack of the optimality", 1e-8),
             agree(out.ravel() + 1, total.ravel() + 1, "1 + average", 1e-8),

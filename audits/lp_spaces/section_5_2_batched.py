@@ -76,6 +76,12 @@ def lines_of_batched_descent(context: Context, *, p: float, level: float) -> Ver
     return truncated_lines(context, p, level, "corrected", kind(p=p, steps=16, threshold=level))
 
 
+@check("lp_spaces/proc-batched-md", kind="accuracy", grid={"p": (1.2, 1.8)})
+def gradients_at_its_own_threshold(context: Context, *, p: float) -> Verdict:
+    """The same where nothing is given: gradients are cut above the threshold that is stated of it, and not below."""
+    return truncated_lines(context, p, OF_BATCHES["level"], "corrected", BatchedMirrorDescent(p=p))
+
+
 @check(
     "lp_spaces/proc-batched-md", kind="transcription", grid={"algorithm": tuple(CUT)},
     also=("lp_spaces/alg-4", "lp_spaces/proc-heavy-euclid"),

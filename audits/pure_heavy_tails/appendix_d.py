@@ -15,6 +15,7 @@ from dpcheck.algorithms.pure_heavy_tails.reformulation import (
     JointReformulation,
 )
 from dpcheck.checks import Context, by_size, check, unchecked
+from dpcheck.engine.executed import run_as_stated
 from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import explicit_of, stated
 from dpcheck.harness import accuracy, runtime
@@ -28,7 +29,7 @@ from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
 
-from .cases import opposite_spikes, problem
+from .cases import SPIKED, opposite_spikes, problem
 from .lemmas import NO_MAPPING, PLANNED, STAGE, WEIGHTS, shifts, slack_verdict
 
 # Proposition D.1 and equation (14) ----------------------------------------------------------------------------------
@@ -210,20 +211,26 @@ thm_d_4_risk = unchecked(
 )
 
 
+STRUCTURED = {
+    "records": "pure_heavy_tails/alg-4@records",
+    "C": "pure_heavy_tails/alg-4@cap",
+    "epsilon": "pure_heavy_tails/alg-4@epsilon",
+    "noise": "pure_heavy_tails/alg-4",
+    "gap": "pure_heavy_tails/alg-4@gap",
+    "radius": "pure_heavy_tails/alg-4@radius",
+    "xi": "pure_heavy_tails/alg-4@xi",
+    "gradients": "pure_heavy_tails/proc-structured-double-op@gradients",
+}
 settings_of_the_structured_variant = settings(
     "pure_heavy_tails/proc-structured-double-op",
-    {
-        "records": "pure_heavy_tails/alg-4@records",
-        "C": "pure_heavy_tails/alg-4@cap",
-        "epsilon": "pure_heavy_tails/alg-4@epsilon",
-        "noise": "pure_heavy_tails/alg-4",
-        "gap": "pure_heavy_tails/alg-4@gap",
-        "radius": "pure_heavy_tails/alg-4@radius",
-        "xi": "pure_heavy_tails/alg-4@xi",
-        "gradients": "pure_heavy_tails/proc-structured-double-op@gradients",
-    },
+    STRUCTURED,
     symbols=STAGE,
     beside=NO_MAPPING,
     problems=PLANNED,
     fields={**WEIGHTS, "k": (2.0, 3.0, 4.0)},
 )
+run_of_the_structured_variant = run_as_stated(
+    "pure_heavy_tails/proc-structured-double-op", {"gradients": STRUCTURED["gradients"]},
+    SPIKED, problem(SPIKED, 0.9), 2,
+    fields={"C": 10.0, "lambda_": 0.1}, symbols=STAGE,
+)  # fmt: skip

@@ -17,6 +17,7 @@ from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, SolverStage
 from dpcheck.algorithms.pure_heavy_tails.localize import LocalizedOutputPert, geometric_aggregation
 from dpcheck.checks import Context, by_size, check, unchecked
 from dpcheck.engine.catalogue import claim
+from dpcheck.engine.executed import as_stated
 from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import bound_of, explicit_of, stated
 from dpcheck.harness import accuracy, risk, runtime
@@ -29,7 +30,7 @@ from dpcheck.interfaces import Array, Data, Objective, Problem, Schedule, Soluti
 from dpcheck.running import Run
 from dpcheck.solvers import Pushed, certified
 from dpcheck.symbols import BY_NAME, last, sequences
-from dpcheck.verdicts import Point, Verdict, combine, holds, refuted, undecided
+from dpcheck.verdicts import Point, Verdict, combine, differs, holds, refuted, undecided
 from dpcheck.workloads.amplitudes import Pareto
 from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.median import WeightedMedian
@@ -407,26 +408,32 @@ def _aggregated_by_hand(points: Array) -> Array:
 @check(
     "pure_heavy_tails/alg-1",
     kind="accuracy",
-    grid={"d": (1, 2), "blocks": (3, 4)},
+    grid={"d": (1, 2), "blocks": (3, 4), "weights": ("given", "as printed", "practical")},
     also=("pure_heavy_tails/proc-geom-agg", "pure_heavy_tails/proc-localized-double-op"),
 )
-def lines_of_algorithm_1(context: Context, *, d: int, blocks: int) -> Verdict:
+def lines_of_algorithm_1(context: Context, *, d: int, blocks: int, weights: str) -> Verdict:
     """Batches of n/2^t records, J blocks each, weights 32^(t-1) lambda_1, centres that follow the aggregates."""
-    n, trials = 75, context.scale(20, 200)
+    n, trials, setting = 75, context.scale(20, 200), {}
     work, rows, start = small(context, d, trials, n)
-    algorithm = LocalizedOutputPert(solver="single", blocks=blocks, lambda_1=0.5)
-    plan, entries, returned = told(algorithm, work, problem(work, 0.8), rows, start, far_answers(context, trials, d))
-    lines, w, first, seen = {}, start, 0, iter(entries)
-    for t in range(1, math.floor(math.log2(n / blocks)) + 1):
-        m, points = n // 2**t // blocks, []
-        stage = next(row for row in plan.phases if row.t == t)
-        weight = replace(stage, lambda_=0.5 * 32.0 ** (t - 1))
+    outer = PopLocalize(erm=SingleOutputPert(), blocks=blocks, c_erm=1.0 if weights == "practical" else None)
+    if weights != "given":
+        setting["lambda_"] = READINGS_OF_ALGORITHM_1[weights]["lambda_"]
+    algorithm = LocalizedOutputPert(solver="single", blocks=blocks, lambda_1=0.5) if weights == "given" else outer
+    setting |= {name: IN_PHASES[name] for name in ("phases", "first", "records")}
+    _, entries, returned = told(algorithm, work, problem(work, 0.8), rows, start, far_answers(context, trials, d))
+    stages = as_stated(algorithm, problem(work, 0.8), n, setting, symbols=LETTERS).phases
+    if len(entries) != blocks * len(stages):
+        return differs(f"{len(entries)} blocks are released, and {len(stages)} phases of {blocks} are stated", "exact")
+    lines, w, seen = {}, start, iter(entries)
+    for t, stage in enumerate(stages, start=1):
+        m, points = stage.records, []
+        weight = replace(stage, lambda_=0.5 * 32.0 ** (t - 1)) if weights == "given" else stage
         for j in range(blocks):
             entry = next(seen)
-            block = rows[:, first + j * m : first + (j + 1) * m]
+            block = rows[:, stage.first + j * m : stage.first + (j + 1) * m]
             lines[f"block {j + 1} of phase {t}"] = entry.core, regularised(work, weight, block, w)
             points.append(work.project(entry.output))  # its rounding decides ties
-        w, first = _aggregated_by_hand(np.stack(points, axis=1)), first + n // 2**t
+        w = _aggregated_by_hand(np.stack(points, axis=1))
     return as_printed({**lines, "the last aggregate": (returned, w)})
 
 
@@ -470,22 +477,24 @@ IN_PHASES = {
     "noise": "pure_heavy_tails/proc-single-op@derived-noise",
     "gap": "pure_heavy_tails/proc-single-op@derived-gap",
 }
+READINGS_OF_ALGORITHM_1 = {
+    "as printed": {
+        **IN_PHASES,
+        "blocks": "pure_heavy_tails/alg-1@derived-blocks",
+        "lambda_": "pure_heavy_tails/proc-localized-double-op@corrected-lambda",
+        "reach": "pure_heavy_tails/proc-localized-double-op@corrected-reach",
+    },
+    "practical": {
+        **IN_PHASES,
+        "lambda_": "pure_heavy_tails/alg-1@derived-lambda",
+        "reach": "pure_heavy_tails/alg-1@derived-reach",
+    },
+}
+LETTERS = {**STAGE, "blocks": "J"}
 settings_of_algorithm_1 = settings(
     "pure_heavy_tails/alg-1",
-    {
-        "as printed": {
-            **IN_PHASES,
-            "blocks": "pure_heavy_tails/alg-1@derived-blocks",
-            "lambda_": "pure_heavy_tails/proc-localized-double-op@corrected-lambda",
-            "reach": "pure_heavy_tails/proc-localized-double-op@corrected-reach",
-        },
-        "practical": {
-            **IN_PHASES,
-            "lambda_": "pure_heavy_tails/alg-1@derived-lambda",
-            "reach": "pure_heavy_tails/alg-1@derived-reach",
-        },
-    },
-    symbols={**STAGE, "blocks": "J"},
+    READINGS_OF_ALGORITHM_1,
+    symbols=LETTERS,
     beside={**NO_BALL, "t": "it numbers the phases"},
     problems=LONG,
     # Phases that move less than floats can tell are left out; not here.

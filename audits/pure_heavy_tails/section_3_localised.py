@@ -14,18 +14,22 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
+from sympy.core.function import AppliedUndef
 
 from dpcheck.accounting import account
-from dpcheck.algorithms.pure_heavy_tails.localize import LocalizedOutputPert
+from dpcheck.algorithms.pure_heavy_tails.localize import LocalizedOutputPert, geometric_aggregation
+from dpcheck.algorithms.pure_heavy_tails.projection import inexact_projection
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import claim
+from dpcheck.engine.executed import as_stated
 from dpcheck.engine.settings import settings
-from dpcheck.engine.statements import unassumed
+from dpcheck.engine.statements import explicit_of, unassumed
 from dpcheck.harness import risk
 from dpcheck.harness.relations import compared, judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.scaling import Instance, admitted, powers, scaling, unmeasured
-from dpcheck.symbols import BY_NAME
+from dpcheck.harness.symbolic import proved
+from dpcheck.symbols import BY_NAME, index
 from dpcheck.verdicts import Point, Verdict, holds, refuted, undecided
 from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.population import FinitePopulation, diabetes, randhie
@@ -54,11 +58,19 @@ from .lemmas import (
     STAGE,
     WRONG_IN_D,
     LocalisedDistance,
+    as_printed,
     as_proved,
     cones,
+    far_answers,
     heavy_weights,
+    onto_ball,
     perturbed,
+    regularised,
+    small,
+    told,
 )
+
+c_1, c_erm, M_1, QUANTILE = sp.symbols("c_1 c_erm m_1 q", positive=True)
 
 
 def _slack_by_phase(context: Context, solver: str, label: str) -> Verdict:
@@ -342,16 +354,17 @@ SINGLE = {
     "reach": "pure_heavy_tails/proc-localized-double-op@corrected-reach",
 }
 
-
+PRINTED = {
+    **DOUBLE,
+    "blocks": "pure_heavy_tails/proc-localized-double-op@derived-blocks",
+    "lambda_": "pure_heavy_tails/proc-localized-double-op@derived-lambda",
+    "reach": "pure_heavy_tails/proc-localized-double-op@derived-reach",
+}
+LETTERS = {**STAGE, "blocks": "J"}
 settings_of_the_localised_algorithm = settings(
     "pure_heavy_tails/proc-localized-double-op",
     {
-        "as printed": {
-            **DOUBLE,
-            "blocks": "pure_heavy_tails/proc-localized-double-op@derived-blocks",
-            "lambda_": "pure_heavy_tails/proc-localized-double-op@derived-lambda",
-            "reach": "pure_heavy_tails/proc-localized-double-op@derived-reach",
-        },
+        "as printed": PRINTED,
         "corrected": SINGLE,
         "practical": {
             **DOUBLE,
@@ -359,11 +372,61 @@ settings_of_the_localised_algorithm = settings(
             "reach": "pure_heavy_tails/alg-1@derived-reach",
         },
     },
-    symbols={**STAGE, "blocks": "J"},
+    symbols=LETTERS,
     beside={**NO_BALL, "t": "it numbers the phases"},
     problems=LONG,
     fields={"k": (2.0, 3.0, 4.0)},
 )
+
+
+@check("pure_heavy_tails/proc-localized-double-op", kind="accuracy")
+def lines_of_both_stages(context: Context) -> Verdict:
+    """On a line, at the weights that are stated of the printed solver: both minimisers of every block around the centre
+    of its phase, the second one over W_0.
+    """
+    n, trials = 75, context.scale(20, 200)
+    work, rows, start = small(context, 1, trials, n)
+    algorithm, setting = LocalizedOutputPert(blocks=3), problem(work, 0.8)
+    _, entries, returned = told(algorithm, work, setting, rows, start, far_answers(context, trials, 1))
+    of = {name: PRINTED[name] for name in ("records", "first", "lambda_", "radius")}
+    stages = as_stated(algorithm, setting, n, of, symbols=LETTERS).phases
+    lines, w, seen = {}, start, iter(entries)
+    for one, two in zip(stages[::2], stages[1::2], strict=True):
+        points = []
+        for j in range(one.blocks):
+            localised, point = next(seen), next(seen)
+            block = rows[:, one.first + j * one.records : one.first + (j + 1) * one.records]
+            w_loc = onto_ball(localised.output)
+            best = np.clip(regularised(work, two, block, w), w_loc - one.radius, w_loc + one.radius)
+            lines[f"the minimiser over W, block {j + 1} of phase {one.t}"] = (
+                localised.core,
+                regularised(work, one, block, w),
+            )
+            lines[f"the one over W_0, block {j + 1} of phase {one.t}"] = point.core, best
+            points.append(inexact_projection(point.output, w_loc, one.radius, work.project, two.xi))
+        w = geometric_aggregation(np.stack(points, axis=1))
+    return as_printed({**lines, "the last aggregate": (returned, w)}, within=1e-7)
+
+
+@check("pure_heavy_tails/proc-localized-double-op", kind="symbolic")
+def accuracy_of_both_solvers(context: Context) -> Verdict:
+    """Noise at its quantile, what the gaps allow, and the bias by Markov with the same probability add up to the
+    constant of (6) that weights and distances are stated with, for two stages and for one.
+    """
+    at = {BY_NAME["C"]: explicit_of(PRINTED["C"])}
+    unit = sp.diff(explicit_of("pure_heavy_tails/prop-2-5@derived"), c_1).subs(BY_NAME["n"], BY_NAME["m"])
+    bias = explicit_of("pure_heavy_tails/prop-2-5@corrected")
+    zero = {}
+    for name, of in {"two stages": PRINTED, "one stage": SINGLE}.items():
+        noise, gap, xi = (explicit_of(of[x]).subs(index, 2) if x in of else 0 for x in ("noise", "gap", "xi"))
+        (quantile,) = explicit_of(of["reach"]).atoms(AppliedUndef)
+        distance = noise * QUANTILE + xi + sp.sqrt(2 * gap / BY_NAME["lambda"]) + bias / (1 - quantile.args[1])
+        constant = sp.expand(sp.powsimp(sp.powdenest(sp.expand(distance.subs(at) / unit), force=True), force=True))
+        for field, general in (("reach", "alg-1@derived-reach"), ("lambda_", "alg-1@derived-lambda")):
+            of_any = explicit_of(f"pure_heavy_tails/{general}").subs(c_erm, constant)
+            said = explicit_of(of[field]).subs(quantile, QUANTILE) - of_any
+            zero[f"{field}, {name}"] = said.subs(dict.fromkeys(said.atoms(sp.Indexed), M_1))
+    return proved(zero)
 
 
 @check(

@@ -306,7 +306,11 @@ def localisation(proof: Proof) -> None:
         "<=",
         solver + sp.sqrt(20) * G_2 / (lambda_ * sp.sqrt(m)),
     )
-    block = proof.equal("λ_t times it", lambda_ * distance, precision_of(c_erm))
+    reach = proof.uses("pure_heavy_tails/alg-1@derived-reach", distance)
+    block = proof.equal("λ_t times it", lambda_ * reach, precision_of(c_erm))
+    for t in (1, 2):
+        weight = 32 ** (t - 1) * 20 * block / D
+        proof.uses("pure_heavy_tails/alg-1@derived-lambda", weight, {phase: t, records[1]: m})
     risk = localised(proof, block.subs(m, m_1))
     proof.concludes(derived, risk)
     proof.concludes("pure_heavy_tails/thm-2-1", risk.subs(c_erm, 1), where=LOG)
