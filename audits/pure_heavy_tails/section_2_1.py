@@ -419,11 +419,12 @@ def lines_of_algorithm_1(context: Context, *, d: int, blocks: int, weights: str)
     if weights != "given":
         setting["lambda_"] = READINGS_OF_ALGORITHM_1[weights]["lambda_"]
     algorithm = LocalizedOutputPert(solver="single", blocks=blocks, lambda_1=0.5) if weights == "given" else outer
-    setting |= {name: IN_PHASES[name] for name in ("phases", "first", "records")}
+    setting |= {name: IN_PHASES[name] for name in ("first", "records")}
     _, entries, returned = told(algorithm, work, problem(work, 0.8), rows, start, far_answers(context, trials, d))
     stages = as_stated(algorithm, problem(work, 0.8), n, setting, symbols=LETTERS).phases
-    if len(entries) != blocks * len(stages):
-        return differs(f"{len(entries)} blocks are released, and {len(stages)} phases of {blocks} are stated", "exact")
+    phases = stated(IN_PHASES["phases"], n=n, **{"J[i]": [blocks]})
+    if len(entries) != blocks * phases:
+        return differs(f"{len(entries)} blocks are released, and {phases:g} phases of {blocks} are stated", "exact")
     lines, w, seen = {}, start, iter(entries)
     for t, stage in enumerate(stages, start=1):
         m, points = stage.records, []
