@@ -12,7 +12,7 @@ from dpcheck.checks import FAILURE_PROBABILITY, Context, by_size, check
 from dpcheck.engine.catalogue import seeded_bugs
 from dpcheck.engine.statements import stated
 from dpcheck.statistics.binomial import binomial_tail
-from dpcheck.verdicts import Outcome, Verdict, consistent, holds, refuted, undecided
+from dpcheck.verdicts import Outcome, Verdict, consistent, differs, holds, refuted, undecided
 
 from ._cases import ONE, ZERO
 
@@ -31,7 +31,9 @@ def never(context: Context, flagged: int, audits: int) -> Verdict:
     alpha = context.failure_probability
     said = f"flagged in {flagged} of {audits} audits, each with failure probability {FAILURE_PROBABILITY:.0e}"
     numbers: dict[str, float | int | str | bool] = {"flagged": flagged, "audits": audits}
-    if flagged <= stated(context.label):
+    if flagged < (wanted := stated(context.label)):
+        return differs(f"{said}, and {wanted:g} are stated", "counted", numbers=numbers)
+    if flagged == wanted:
         visible = 1 - alpha ** (1 / audits)
         reason = f"{said}; a rate of {100 * visible:.2g} % would have shown"
         numbers["visible rate"] = visible
@@ -61,7 +63,8 @@ def lookalikes_are_left_alone(context: Context, lookalike: str) -> Verdict:
         flagged += kill.killed
         if not kill.samples:
             # Arithmetic: another seed says the same.
-            word = refuted if flagged > stated(context.label) else holds
+            wanted = stated(context.label)
+            word = refuted if flagged > wanted else holds if flagged == wanted else differs
             return word(f"{'flagged' if flagged else 'not flagged'}, by arithmetic alone", "exact")
     return never(context, flagged, audits)
 

@@ -15,6 +15,7 @@ import scipy
 from dpcheck.algorithms.pure_heavy_tails.resisting import ResistingOracle, bump_constant
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import claim
+from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy, lower_bound
 from dpcheck.harness.lower_bound import Fact
 from dpcheck.harness.outside import must_exclude
@@ -91,9 +92,10 @@ def printed_pair_for_adaptive_queries(context: Context) -> Verdict:
 
     def witness(index: int) -> Any:
         value = (B_1["beta1"] - B_1["beta0"]) * float(flat(0.5))
-        return witnessed(context.label, "thm_b_1", 0.0, value, C="1/2", a="3/4", G_k=1, beta0=1, beta1="5/2")
+        return witnessed(context.label, "thm_b_1", said, value, C="1/2", a="3/4", G_k=1, beta0=1, beta1="5/2")
 
-    verdict = accuracy.never_violated(abs(gap), 0.0, statement="answers at the second query agree", witness=witness)
+    said = stated(context.label, C=B_1["C"], G_k=B_1["G_k"], T=2, d=len(v))
+    verdict = accuracy.never_violated(abs(gap), said, statement="answers at the second query agree", witness=witness)
     return replace(verdict, numbers={**verdict.numbers, "f_0 there": answers[0], "f_1 there": answers[1]})
 
 

@@ -109,6 +109,8 @@ def _all(bound: sp.Expr, constants: bool) -> Iterator[tuple[str, Words, Path, sp
     if constants:
         yield UP, (f"× {FACTOR}",), (), FACTOR * bound
         yield DOWN, (f"÷ {FACTOR}",), (), bound / FACTOR
+        if bound == 0:
+            yield "constant", ("{} + 1", bound), (), sp.Integer(1)
     for path, part in _parts(bound):
         if not constants and any(isinstance(_at(bound, path[:i]), sp.log) for i in range(len(path))):
             continue  # a power inside of a logarithm is a constant before it

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import sympy as sp
+
 from dpcheck.claims import Claim
 from dpcheck.engine.mutate.claims import scaled
 from dpcheck.engine.mutate.mutation import NOTICED, Trial
@@ -104,7 +106,9 @@ def resolutions(
     Args:
         earlier: what was found before, by label: the checks that noticed then are asked first.
     """
-    explicit = [claim for claim in claims if claim.explicit is not None and claim.relation in ("<=", ">=", "=")]
+    compared = [claim for claim in claims if claim.relation in ("<=", ">=", "=")]
+    # Of nothing there is no factor; that it is something is one of the wrong formulas.
+    explicit = [claim for claim in compared if claim.explicit is not None and sp.sympify(claim.explicit) != 0]
     searches = [_Search(claim, up) for claim in explicit for up in (True, False)]
     while batch := [(search, *following) for search in searches if (following := search.following) is not None]:
         mutants = [scaled(search.claim, factor if search.up else 1 / factor) for search, factor, _ in batch]
