@@ -219,6 +219,16 @@ def taken(values: Array, order: Array) -> Array:
     return np.take_along_axis(values, order.reshape(*order.shape, *[1] * (values.ndim - order.ndim)), order.ndim - 1)
 
 
+def passed(users: Array, groups: int, steps: int) -> Array:
+    """The first samples of each group of users, one a step: (trials, users, m, d) -> (trials, groups, steps, d)."""
+    if groups < 1 or users.shape[1] % groups:
+        raise OtherLine(f"{users.shape[1]} users are not {groups} groups of as many each")
+    samples = users.reshape(len(users), groups, -1, users.shape[-1])
+    if not 1 <= steps <= samples.shape[2]:
+        raise OtherLine(f"{steps} steps, where a group has {samples.shape[2]} samples")
+    return samples[:, :, :steps]
+
+
 def averaged_sgd(tape: Tape, work: Any, samples: Array, eta: float, start: Array) -> Array:
     """x_0 + ... + x_{T-1} over T, of C sequences: (trials, C, T, d) -> (trials, C, d)."""
     iterates = [np.broadcast_to(start[:, None], samples[:, :, 0].shape)]
@@ -235,7 +245,7 @@ def algorithm_1(shuffled: bool, projects: bool) -> Lines:
         for row in plan.phases:
             users = values[:, row.start : row.start + row.groups * row.members]
             users = taken(users, tape.order((len(users),), users.shape[1])) if shuffled else users
-            samples = users.reshape(len(users), row.groups, row.steps, -1)
+            samples = passed(users, row.groups, row.steps)
             samples = taken(samples, tape.order(samples.shape[:2], row.steps)) if shuffled else samples
             points = averaged_sgd(tape, work.each, samples, row.eta, x)
             apart = distances(points)
@@ -340,7 +350,7 @@ def group_privacy(tape: Tape, work: Any, plan: Any, values: Array, start: Array)
     """Passes of SGD, sample by sample, and the projected noisy average of each."""
     x = start
     for row in plan.phases:
-        samples = values[:, row.start : row.start + row.users].reshape(len(values), 1, row.steps, -1)
+        samples = passed(values[:, row.start : row.start + row.users], 1, row.steps)
         mean = averaged_sgd(tape, work.each, samples, row.eta, x)[:, 0]
         x = tape.projected(work, tape.released(f"phase {row.i}/point", mean, row.sigma, row.moves))
     return x

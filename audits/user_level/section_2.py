@@ -17,6 +17,7 @@ from dpcheck.algorithms.user_level.sizes import best_q, log_ratio, smallest_user
 from dpcheck.auditing.exact import exact_epsilon
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import algorithm, claim
+from dpcheck.engine.executed import run_as_stated
 from dpcheck.engine.setting import Setting
 from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of, order_of, stated
@@ -69,6 +70,13 @@ settings_of_alg_1 = settings(
     beside=BESIDE,
     problems=drawn(users=True, n=(2.0**20, 2.0**50), epsilon=(0.05, 8)),
 )
+
+run_of_algorithm_1 = run_as_stated(  # as private as it is printed: 14 phases of at least one user a group
+    "user_level/alg-1",
+    {name: label for name, label in ALG_1.items() if name != "gradients"},  # of users, not of samples
+    linear(1, 1), problem(linear(1, 1), 10.0, 0.01), 16_000,
+    noises={"test": "*/score", "sigma": "*/mean"}, trials=60, symbols=LETTERS,
+)  # fmt: skip
 
 
 def _certified(size: str) -> Verdict:
@@ -369,19 +377,20 @@ def planned_gradients_of_phased_sgd(context: Context, *, size: str) -> Verdict:
 
 @check("user_level/alg-1", kind="accuracy", grid={"loss": ("linear", "quadratic")})
 def lines_of_algorithm_1(context: Context, *, loss: str) -> Verdict:
-    """Three phases replayed from their coins and releases: linear losses of shuffled users, with projected iterates;
-    quadratics in the given order, without. Users lie apart, trials halt, and SGD leaves the domain.
+    """All phases replayed from their coins and releases: linear losses of shuffled users, with projected iterates;
+    quadratics in the given order, without. Users lie apart, trials halt, and points leave the domain.
     """
     shuffled = loss == "linear"
     work = (linear if shuffled else quadratic)(2, 3)
     algorithm = PhasedSGD(
-        eta=0.1, p=0.7, groups=20, phases=3, c_radius=0.025, c_noise=0.06, c_score=14.0,
+        groups=20, c_radius=0.025, c_noise=0.0006, c_score=0.14,
         order="random" if shuffled else "fixed", **PhasedSGD.readings["corrected" if shuffled else "literal"],
     )  # fmt: skip
     users = three_kinds(context.rng("users"), 600, 900, 3, middle=0.5)
     devices = KEPT if shuffled else (*KEPT, EMPTY)
-    lines, settings = algorithm_1(shuffled, shuffled), {name: ALG_1[name] for name in ("members", "steps")}
-    return replayed(context, algorithm, work, problem(work), users, lines, devices, settings, symbols=LETTERS)
+    settings = {name: ALG_1[name] for name in ("phases", "members", "steps", "eta")}
+    lines, told = algorithm_1(shuffled, shuffled), problem(work, 0.01)  # so little that the printed steps are long
+    return replayed(context, algorithm, work, told, users, lines, devices, settings, symbols=LETTERS)
 
 
 RATIONALS = {"n": 10**6, "m": 10, "d": 10, "epsilon": 1, "delta": "1/10000000", "q": "7/100", "J": "1/5"}
