@@ -185,6 +185,11 @@ def replayed(
     plan = algorithm.schedule(told, n)
     run: Run[Any] = Run(plan, trials, context.rng("run"))
     entries = np.asarray(algorithm.execute(run, work, Fixed(values), start))
+    if settings and "phases" in settings:
+        phases = len({entry.name.partition("/")[0] for entry in run.transcript.entries})
+        wanted = len(as_stated(algorithm, told, n, {"phases": settings["phases"]}).phases)
+        if phases != wanted:
+            return differs(f"{phases} phases released something, {settings['phases']} says {wanted}", "counted")
     tape = Tape(run)
     try:
         stated = as_stated(algorithm, told, n, settings, **names) if settings else plan
@@ -264,6 +269,8 @@ def algorithm_1(shuffled: bool, projects: bool) -> Lines:
 def algorithm_2(tape: Tape, work: Any, row: Batches, name: str, values: Array, centre: Array) -> Array:
     """AC-SA as Ghadimi and Lan print it, on private gradients of users near most others: the last x of the stages."""
     x, mu = centre, row.weight
+    if min(row.steps, row.batch, row.users) < 1:
+        raise OtherLine(f"{name}{row.steps} steps on {row.batch} of {row.users} users")
     coin = tape.laplace(row.test) if row.threshold == "once" else 0.0
     if (planned := sum(stage.steps for stage in row.stages()[0])) != row.steps:
         raise OtherLine(f"the stages have {planned} steps, the line has {row.steps}")
@@ -289,6 +296,8 @@ def _private_gradient(tape: Tape, work: Any, row: Batches, name: str, values: Ar
         chosen = tape.coin()
         if not np.issubdtype(np.asarray(chosen).dtype, np.integer):
             raise OtherLine("a step tosses another coin where it has to draw a minibatch")
+        if chosen.shape != (len(values), row.batch):
+            raise OtherLine(f"minibatches of the shape {chosen.shape}, where {row.batch} users are drawn")
         if row.sampling == "without-replacement" and (np.diff(np.sort(chosen, axis=1)) == 0).any():
             raise OtherLine("a minibatch of distinct users holds one of them twice")
         tape.law(f"first of {row.users}", chosen[:, 0], row.users)

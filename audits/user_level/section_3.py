@@ -136,6 +136,25 @@ def lines_of_algorithm_3(context: Context, *, losses: str) -> Verdict:
     return replayed(context, algorithm, work, problem(work), users, algorithm_3, devices, settings, symbols=NAMES)
 
 
+FEW = 1e-6
+"""Times the users that a phase needs: the test then halts too often to be of use, and all else is as printed."""
+WITH_PRINTED_CONSTANTS = {"corrected": ALG_3, "replacement": ALG_3 | REPLACED}
+
+
+@check("user_level/alg-3", kind="accuracy", grid={"reading": tuple(WITH_PRINTED_CONSTANTS)})
+def lines_at_printed_constants(context: Context, *, reading: str) -> Verdict:
+    """All phases replayed at what the claims of every setting say: on so few users that trials halt, of so many samples
+    that users lie apart, and in so much noise that points leave the domain.
+    """
+    algorithm, work = PhasedERM(c_users=FEW, **PhasedERM.readings[reading]), quadratic(2, 64)
+    users = three_kinds(context.rng("users"), 12, 600, 64, middle=0.5)
+    devices = (*KEPT, MINIBATCHES) if reading == "replacement" else KEPT
+    # The noise apart: it would contradict a wrong radius and a wrong number of steps before what is done with them.
+    settings = {name: label for name, label in WITH_PRINTED_CONSTANTS[reading].items() if name != "sigma"}
+    told = problem(work, 10.0, 1e-3)
+    return replayed(context, algorithm, work, told, users, algorithm_3, devices, settings, symbols=NAMES)
+
+
 SUBSAMPLED = {
     "n = 1e8, H = 1e12": (10**8, 1e12),
     "n = 1e8, H = 1e20": (10**8, 1e20),
@@ -249,9 +268,8 @@ def last_phase_under_theorem_3_1(context: Context) -> Verdict:
 
 
 REPAIRED = PhasedERM(**PhasedERM.readings["sampled"])
-REDUCED_SAMPLED = replace(
-    REPAIRED, c_batch=5e3, c_users=1e-4, c_noise=0.3, c_score=2e-3, c_radius=0.06, c_steps=0.5, phases=2, q=0.8, p=0.5
-)
+SAMPLED_DIALS: dict[str, Any] = {"c_users": 1e-4, "c_score": 2e-3, "c_radius": 0.06, "phases": 2, "q": 0.8, "p": 0.5}
+REDUCED_SAMPLED = replace(REPAIRED, **SAMPLED_DIALS, c_batch=5e3, c_noise=0.3, c_steps=0.5)
 """Two phases on a few users, two thirds of them in each minibatch: hardly any noise."""
 SAMPLED_SIZES = {
     "n = 9e6, m = d = 10, epsilon = 1": (9 * 10**6, 10, 10, 1.0, 1e-7, 1.0),
@@ -346,11 +364,14 @@ def budgets_of_sampled_steps(context: Context) -> Verdict:
 
 @check("user_level/thm-3-1@sampled", kind="accuracy", also=("user_level/alg-3",))
 def lines_of_sampled_phases(context: Context) -> Verdict:
-    """Two phases replayed from coins, a fresh minibatch and threshold in each step, and releases (reduced noise)."""
-    work = quadratic(2, 3)
+    """Two phases replayed from coins, a fresh minibatch and threshold in each step, and releases (reduced noise), on
+    minibatches of the stated size.
+    """
+    work, algorithm = quadratic(2, 3), replace(REPAIRED, **SAMPLED_DIALS, c_noise=1.0)
     users = three_kinds(context.rng("users"), 200, 160, 3, middle=0.5)
     devices = ("halts", "projections", "outliers removed for certain", WEIGHTED, MINIBATCHES)
-    return replayed(context, REDUCED_SAMPLED, work, problem(work), users, algorithm_3, devices)
+    settings, told = {name: STATED["sampled"][name] for name in ("steps", "batch")}, problem(work, 8.0)
+    return replayed(context, algorithm, work, told, users, algorithm_3, devices, settings, symbols=NAMES)
 
 
 @check("user_level/thm-3-2", kind="risk", expect="undecided")

@@ -43,6 +43,9 @@ ROUNDS = {
     "users": "user_level/proc-strongly-convex-meta@users",
     "radius": "user_level/proc-strongly-convex-meta@distance",
 }
+CALLS = Inner(
+    called=lambda chosen, problem, each: (chosen.call(each.radius), problem, each.users), stated={PRINTED: ALG_3}
+)
 settings_of_the_restarts = settings(
     "user_level/proc-strongly-convex-meta",
     ROUNDS,
@@ -50,9 +53,7 @@ settings_of_the_restarts = settings(
     beside=BESIDE | {"shift": "nothing is smoothed"},
     problems=drawn(users=True, n=(2.0**22, 2.0**27), epsilon=(0.2, 8)),
     fields={"mu": (0.01, 0.1, 1.0)},
-    inner=Inner(
-        called=lambda chosen, problem, each: (chosen.call(each.radius), problem, each.users), stated={PRINTED: ALG_3}
-    ),
+    inner=CALLS,
 )
 
 
@@ -260,9 +261,14 @@ def counts_at_the_corners_of_their_ranges(context: Context) -> Verdict:
 
 @check("user_level/proc-strongly-convex-meta", kind="accuracy")
 def lines_of_the_restarts(context: Context) -> Verdict:
-    """Three rounds of one phase replayed from coins and releases, quadratics (reduced noise)."""
+    """Four rounds of one phase replayed from coins and releases, quadratics (reduced noise), which are regularised by
+    the distances that the claims say.
+    """
     work = quadratic(2, 3)
-    algorithm = StronglyConvex(mu=1.0, inner=replace(APART, c_steps=0.15, c_score=0.2, phases=1))
-    users = three_kinds(context.rng("users"), 200, 300, 3, middle=0.5)
-    names, devices = {"symbols": NAMES | {"radius": "R"}}, (*KEPT, MINIBATCHES)
+    algorithm = StronglyConvex(
+        mu=1.0, inner=replace(APART, c_steps=0.15, c_noise=20.0, c_score=0.2, phases=1, p=None, q=None)
+    )
+    users = three_kinds(context.rng("users"), 40, 3000, 3, middle=0.5)
+    inner, devices = replace(CALLS, stated={PRINTED: {"weight": ALG_3["weight"]}}), (*KEPT, MINIBATCHES)
+    names: dict[str, Any] = {"symbols": NAMES | {"radius": "R"}, "inner": inner}
     return replayed(context, algorithm, work, problem(work), users, restarts, devices, ROUNDS, **names)

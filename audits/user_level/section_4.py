@@ -36,10 +36,11 @@ from .cases import (
     plain,
     problem,
     promised,
+    quadratic,
     risk_verdict,
 )
 from .few_phases import labels_of, two_phases
-from .lines import BESIDE, NAMES, STAGES
+from .lines import BESIDE, MINIBATCHES, NAMES, STAGES, algorithm_3, replayed, three_kinds
 from .plans import smoothed
 
 PRINTED = {
@@ -84,6 +85,23 @@ def radii_of_the_smoothing(context: Context) -> Verdict:
     """Which radii are smoothed over."""
     # unbound: what is planned, which no formula says
     return smoothed()
+
+
+LONG: dict[str, Any] = {"phases": 3, "c_users": 1e-6, "c_score": 1e-3}
+"""Dials of a run that can be carried out: phases of hundreds of steps, few users, and hardly a trial that halts."""
+REPLAYED = {"corrected": CORRECTED, "literal": PRINTED}
+
+
+@check("user_level/proc-smoothed-alg-3", kind="accuracy", grid={"reading": tuple(REPLAYED)})
+def lines_of_the_smoothed_algorithm(context: Context, *, reading: str) -> Verdict:
+    """Three phases replayed from coins, shifts among them, and releases, at the minibatches, the steps, the radii and
+    the noise that the claims say; of the literal reading some users are drawn for a step.
+    """
+    algorithm, work = SmoothedERM(**LONG, **SmoothedERM.readings[reading]), quadratic(2, 2)
+    users = three_kinds(context.rng("users"), 8, 256, 2, middle=0.5)
+    settings = {name: label for name, label in REPLAYED[reading].items() if name not in ("phases", "test")}
+    told, devices = problem(work, 4.0, 1e-3), ("projections", *((MINIBATCHES,) if reading == "literal" else ()))
+    return replayed(context, algorithm, work, told, users, algorithm_3, devices, settings, symbols=NAMES)
 
 
 @check("user_level/thm-4-1", kind="runtime", grid={"place": tuple(PLACES)}, expect="refuted")
