@@ -302,11 +302,15 @@ def general_localised_descent_is_private(context: Context, *, p: float) -> Verdi
     return certified_account(GeneralLocalizedMirrorDescent(p=p), linear(4), 1.0, 256, 0.5)
 
 
-@check("l1_geometry/alg-6", kind="accuracy", grid={"p": (1.25, 2.0), "reading": tuple(READINGS_OF_ALGORITHM_6)})
-def lines_of_the_general_phases(context: Context, *, p: float, reading: str) -> Verdict:
+GENERAL = {"p = 1.25": (1.25, 0.5), "p = 2": (2.0, 0.5), "p = 1.25, at the stated distance": (1.25, None)}
+
+
+@check("l1_geometry/alg-6", kind="accuracy", grid={"case": tuple(GENERAL), "reading": tuple(READINGS_OF_ALGORITHM_6)})
+def lines_of_the_general_phases(context: Context, *, case: str, reading: str) -> Verdict:
     """The printed lines of Algorithm 6, told the coins and the answers of a run."""
+    p, distance = GENERAL[case]
     fields = GeneralLocalizedMirrorDescent.readings["corrected"] if reading == "corrected" else {}
-    algorithm = GeneralLocalizedMirrorDescent(c_sigma=4.0, distance=0.5, p=p, **fields)
+    algorithm = GeneralLocalizedMirrorDescent(c_sigma=4.0, distance=distance, p=p, **fields)
     return lines_of_phases(context, algorithm, READINGS_OF_ALGORITHM_6[reading])
 
 

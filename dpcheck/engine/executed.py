@@ -44,7 +44,7 @@ def as_stated(
     Printed lines that are replayed at the numbers of these phases do what a run does only where the claims are right:
     the run, and no second typing, contradicts a wrong one. Fields that `stated` does not name stay as planned, and so
     do the releases; whole numbers are rounded; there are as many phases as `stated["phases"]` says, the last ones left
-    out, or others planned like the last one.
+    out, all but the first one at most, or others planned like the last one, of which there are not many times as many.
 
     Args:
         stated: as of `settings`, without what a field of the algorithm dials.
@@ -77,7 +77,9 @@ def _told(schedule: Schedule[P], plan: StatedPlan) -> Schedule[P]:
         same = {name for name, value in numbers.items() if math.isclose(value, getattr(row, name), rel_tol=CLOSE)}
         rows[i] = replace(row, **{name: value for name, value in numbers.items() if name not in same})
     if "phases" in fields:
-        rows = [rows[min(i, len(rows) - 1)] for i in range(_like(len(rows), fields["phases"][0]))]
+        # Twice as many contradict a run as a thousand times do, of which some have numbers that no float holds.
+        count = max(1, min(round(fields["phases"][0]), 2 * len(rows)))
+        rows = [rows[min(i, len(rows) - 1)] for i in range(count)]
     return replace(schedule, phases=tuple(rows))
 
 
