@@ -179,6 +179,14 @@ def test_as_many_phases_as_are_stated(paper: Paper, count: int, last: float) -> 
     assert (len(plan.phases), plan.phases[-1].sigma) == (count, last)
 
 
+@pytest.mark.parametrize("count", [0, 10**5])
+def test_phases_that_nobody_could_list_contradict_a_plan_all_the_same(paper: Paper, count: int) -> None:
+    found = paper.load("bounds/mine.py", "sp.Integer(2)", f"sp.Integer({count})")
+    with catalogue.in_force(found):
+        plan = executed.as_stated(algorithm("mine/alg-1"), problem()[1], 16, STATED, symbols={"records": "m"})
+    assert len(plan.phases) in (1, 8)
+
+
 LAWS: list[Any] = [
     Gaussian(0.7),
     Laplace(0.7),

@@ -49,6 +49,11 @@ def test_what_is_no_number_any_more_is_no_wrong_formula():
     assert not [wrong for wrong in found if wrong.has(sp.zoo, sp.oo, sp.nan)]
 
 
+def test_a_bound_of_nothing_may_be_something():
+    (wrong,) = claims.changes(sp.Integer(0), constants=True)
+    assert wrong == ("constant", "0 + 1", 1)
+
+
 def test_an_order_has_no_constants_to_be_wrong():
     operators = {operator for operator, _, _ in claims.changes(BOUND, constants=False)}
     assert operators == {"term dropped", "logarithm dropped", "exponent"}
