@@ -494,7 +494,7 @@ def lines_of_algorithm_1(context: Context, *, solver: str, reading: str) -> Verd
     return perturbation(context, algorithm, work, 40, settings, known)
 
 
-@check("lp_spaces/proc-exact-objpert", kind="accuracy")
+@check("lp_spaces/proc-exact-objpert", kind="accuracy", also=("lp_spaces/alg-1",))
 def lines_of_the_exact_form(context: Context) -> Verdict:
     """The same with the accuracy that is stated of the exact form: theta_1 alone is released, and projected."""
     algorithm, work = ExactObjectivePerturbation(lambda_=0.4), quadratic(Ball(3, 0.5), 0.5)

@@ -73,6 +73,8 @@ SAYS_NOTHING = {
             "lines_of_the_phases",
             "lines_of_the_restarts",
             "lines_of_sampled_phases",
+            "lines_of_the_smoothed_algorithm",
+            "lines_at_printed_constants",
         ),
         "replays printed lines from given coins and releases, shows no risk",
     ),
