@@ -63,6 +63,7 @@ from .lines import (
     moves_its_phase_alone,
     phases_that_run,
     regret,
+    steps_at_the_edge,
 )
 from .witnesses import thm_12_step
 
@@ -312,6 +313,14 @@ def lines_of_the_general_phases(context: Context, *, case: str, reading: str) ->
     fields = GeneralLocalizedMirrorDescent.readings["corrected"] if reading == "corrected" else {}
     algorithm = GeneralLocalizedMirrorDescent(c_sigma=4.0, distance=distance, p=p, **fields)
     return lines_of_phases(context, algorithm, READINGS_OF_ALGORITHM_6[reading])
+
+
+@check("l1_geometry/alg-6", kind="accuracy", grid={"p": (1.5, 2.0), "reading": tuple(READINGS_OF_ALGORITHM_6)})
+def steps_of_the_general_phases_at_the_edge(context: Context, *, p: float, reading: str) -> Verdict:
+    """Linear losses on a small l_p ball: every phase but the first steps around a point that is not its centre."""
+    fields = GeneralLocalizedMirrorDescent.readings["corrected"] if reading == "corrected" else {}
+    algorithm = GeneralLocalizedMirrorDescent(c_sigma=4.0, distance=40.0, p=p, **fields)
+    return steps_at_the_edge(context, algorithm, READINGS_OF_ALGORITHM_6[reading], p)
 
 
 @check("l1_geometry/alg-6", kind="sensitivity", grid={"p": (1.25, 1.5, 2.0)})

@@ -17,6 +17,7 @@ from dpcheck.engine.executed import as_stated
 from dpcheck.engine.settings import FOLLOWING, NUMBERED, Stated
 from dpcheck.engine.statements import bound_of, unassumed
 from dpcheck.errors import Infeasible
+from dpcheck.geometry.norms import dual_norm
 from dpcheck.harness import risk, runtime
 from dpcheck.harness.budget import with_budget
 from dpcheck.harness.lines import Lines, Seen, Told
@@ -84,31 +85,35 @@ def lines_of_phases(context: Context, algorithm: Any, settings: Stated) -> Verdi
     return replace(verdict, numbers={**verdict.numbers, "phases": phases, "share at the edge": share})
 
 
-def steps_at_the_edge(context: Context, algorithm: Any, settings: Stated) -> Verdict:
+def steps_at_the_edge(context: Context, algorithm: Any, settings: Stated, p: float = 1.0) -> Verdict:
     """The steps of the phases after the first, around where the one before ended, with the minimiser next to the edge
-    of the domain: inside of their ball they minimise over the domain.
+    of the domain, or on it: inside of their ball they minimise over the domain.
 
-    A point x of {|x|_1 <= R} minimises <g + λ grad h(x_k), x> + D_h(x, x_k)/η iff <s, x> = -R |s|_inf at the gradient s
+    A point x of {|x|_p <= R} minimises <g + λ grad h(x_k), x> + D_h(x, x_k)/η iff <s, x> = -R |s|_q at the gradient s
     of all that.
     """
-    seen = Seen(SignLasso(x_star=(0.6, -0.25, 0.14), s=0.3))
+    work = SignLasso(x_star=(0.6, -0.25, 0.14), s=0.3) if p == 1 else linear(3, 0.2, shape="lp", p=p)
+    seen = Seen(work)
     plan, trials, R = algorithm.schedule(problem(seen.work), 150), context.scale(20, 100), seen.work.R
     run: Run[Any] = Run(plan, trials, context.rng("run"))
     algorithm.execute(run, seen, Fixed(seen.work.rows(context.rng("data"), trials, 150)), np.zeros((1, 3)))  # type: ignore[arg-type]
     points, entries = iter(seen.points), iter(run.transcript.entries)
-    slopes, edges, lengths = list[Array](), list[Array](), list[Array]()
+    slopes, edges, lengths, furthest = list[Array](), list[Array](), list[Array](), 0.0
     for row in as_stated(algorithm, problem(seen.work), 150, undialled(algorithm, settings), symbols=SYMBOLS).phases:
         x, k = np.stack([next(points) for _ in range(row.T)]), np.arange(1, row.T)[:, None, None]
         noisy, h = np.stack([next(entries).output for _ in range(row.T)])[:-1], slope(x - x[0], row.p, row.scale)
         s = noisy + row.weight * h[:-1] + np.diff(h, axis=0) * (k + 1) / row.eta
-        inside = (np.linalg.norm(x[1:] - x[0], row.p, axis=-1) < row.radius * (1 - 1e-9)) & (row.i > 1)
-        size = 1 + R * np.abs(s).max(axis=-1)[inside]
+        away = np.linalg.norm(x - x[0], row.p, axis=-1) / row.radius
+        inside = (away[1:] < 1 - 1e-9) & (row.i > 1)
+        size = 1 + R * dual_norm(s, p)[inside]
         slopes.append(1 - (s * x[1:]).sum(axis=-1)[inside] / size)
         edges.append(2 - 1 / size)
-        lengths.append(np.abs(x[1:]).sum(axis=-1)[inside] / R)
-    share, furthest = float((np.concatenate(lengths) > 1 - 1e-9).mean()), float(np.concatenate(lengths).max())
+        length = np.linalg.norm(x, p, axis=-1) / R
+        lengths.append(length[1:][inside])
+        furthest = max(furthest, float(length.max()), float(away.max()))
+    share = float((np.concatenate(lengths) > 1 - 1e-9).mean())
     if (algorithm.distance is not None and not 0 < share < 1) or furthest > 1 + 1e-9:
-        return differs(f"a share of {share:.3g} ends at the edge of the domain, the furthest at {furthest:.6g} radii")
+        return differs(f"a share of {share:.3g} ends at the edge of the domain, the furthest {furthest:.6g} radii away")
     verdict = agree(np.concatenate(slopes), np.concatenate(edges), "optimality of the steps", 1e-9)
     return replace(verdict, numbers={**verdict.numbers, "share at the edge": share})
 

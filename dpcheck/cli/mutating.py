@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -37,7 +38,9 @@ if TYPE_CHECKING:
     from dpcheck.engine.mutate.trials import Trials
 
 AT_A_TIME = 4
-"""Mutants that are tried together within a budget."""
+"""Mutants that are tried together, for each process, where not all are wanted."""
+CHEAP = (0.1, 1.0, math.inf)
+"""CPU seconds of the checks that are asked together: the dear ones only of what the cheap ones did not notice."""
 SHOWN = 60
 """Most survivors in print; --json has all."""
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -165,30 +168,29 @@ def mutate_command(
     trials.narrow(drawn)
     click.echo(f"{count(len(drawn), 'mutant')}, {count(len(trials.checks), 'check')} that may notice them", err=True)
     costs = {id: seen.seconds for id, seen in table.watched.items()}
-    doing("mutate, running checks to see what they read")
-    if resolution or until is None:
-        trials.trace(_telling("what checks read", len(trials.checks)), until=until, costs=costs)
     results: list[Trial] = []
+    if resolution or (save and until is None):
+        doing("mutate, running checks to see what they read")
+        trials.trace(_telling("what checks read", len(trials.checks)), costs=costs)
     doing("mutate, trying what is wrong")
     if resolution:
         _resolve(table, trials, [c for c in catalogue.claims.values() if choice.named(c.label, what)], as_json)
     else:
-        order_of_trials = choice.shuffled(drawn, seed)
-        if until is not None and not save:  # one check says nothing of what others are blind to
-            results = _likely(trials, table, order_of_trials, until, costs)
-        noticed = {trial.key for trial in results}
-        left = [mutation for mutation in order_of_trials if mutation.key not in noticed]
-        results += _tried(trials, left, until, costs, gate.noticing(table))
-        if len(results) < len(drawn):
-            done = f"{len(results):,} of {len(drawn):,}"
-            first = ", those first that are likely noticed, so that their share is none of all" if noticed else ""
-            click.echo(f"the budget is spent: {done} tried{first}; the same command goes on", err=True)
         order = {mutation.key: place for place, mutation in enumerate(drawn)}
-        results.sort(key=lambda trial: order[trial.key])
-        if as_json:
-            echo_json({"schema": 1, "size": size, "trials": [trial.plain() for trial in results]})
-        else:
-            _print(results)
+        quick = until is not None or sample is not None
+        try:
+            for trial in _tried(trials, table, choice.shuffled(drawn, seed), until, costs, save=save, quick=quick):
+                results.append(trial)
+        finally:  # of an interrupted one, what it found so far
+            results.sort(key=lambda trial: order[trial.key])
+            if len(results) < len(drawn):
+                first = "" if save else ", those first that are likely noticed, so that their share is none of all"
+                done = f"{len(results):,} of {len(drawn):,} tried{first}"
+                click.echo(f"{done}; the same command goes on", err=True)
+            if as_json:
+                echo_json({"schema": 1, "size": size, "trials": [trial.plain() for trial in results]})
+            elif results:
+                _print(results)
     if save:
         whole = [paper for paper in catalogue.papers if not what or paper in what]
         tried = _whole(results, drawn)
@@ -256,46 +258,76 @@ def _whole(results: list[Trial], drawn: list[Mutation]) -> list[Trial]:
     return [trial for trial in results if tried[trial.family, trial.target] == wanted[trial.family, trial.target]]
 
 
+def _tried(
+    trials: Trials,
+    kept: Table,
+    mutations: list[Mutation],
+    until: float | None,
+    costs: Mapping[str, float],
+    *,
+    save: bool,
+    quick: bool,
+) -> Iterator[Trial]:
+    """What becomes of them, as they end.
+
+    What is kept is found out with all checks. Else each is tried first on the check that likely notices it; but of a
+    null algorithm, unless it shall be `quick`, all are asked that judge an answer, for one says nothing of what others
+    are blind to.
+    """
+    from dpcheck.engine.mutate import gate
+
+    told = _telling("mutants", len(mutations))
+    done = set[str]()
+    asked = [] if save else [m for m in mutations if quick or m.family != "null"]
+    for trial in itertools.chain(
+        _likely(trials, kept, asked, until, costs),
+        _left(trials, (m for m in mutations if m.key not in done), until, costs, gate.noticing(kept), few=quick),
+    ):
+        done.add(trial.key)
+        yield trial
+        told(trial.key)
+
+
 def _likely(
-    trials: Trials, kept: Table, mutations: list[Mutation], until: float, costs: Mapping[str, float]
-) -> list[Trial]:
+    trials: Trials, kept: Table, mutations: list[Mutation], until: float | None, costs: Mapping[str, float]
+) -> Iterator[Trial]:
     """Those that are noticed by the check which the table names for them, or for most others of their target: the
     cheapest first, a few at a time.
     """
     from dpcheck.engine.mutate import gate
 
-    told, results = _telling("mutants", len(mutations)), []
     named = gate.likely(kept, mutations)
     able = sorted((m for m in mutations if m.key in named), key=lambda m: costs.get(named[m.key].by, math.inf))
-    for first in range(0, len(able), AT_A_TIME):
-        for trial in trials.again(able[first : first + AT_A_TIME], named, until=until):
-            results.append(trial)
-            told(trial.key)
-    return results
+    for some in _batches(able, AT_A_TIME * trials.workers):
+        yield from trials.again(some, named, until=until)
 
 
-def _tried(
+def _left(
     trials: Trials,
-    mutations: list[Mutation],
+    mutations: Iterable[Mutation],
     until: float | None,
     costs: Mapping[str, float],
     noticing: Mapping[str, str],
-) -> list[Trial]:
-    """What became of them. Within a budget a few at a time, those first of which no lines have to be watched: what
-    their checks read is found out for these alone, or the whole budget would go into that.
+    *,
+    few: bool,
+) -> Iterator[Trial]:
+    """The others, on all checks. A few at a time those first of which no lines have to be watched: what their checks
+    read is found out for these alone, or all the time would go into that.
     """
-    told, results = _telling("mutants", len(mutations)), []
-    ordered = mutations if until is None else sorted(mutations, key=lambda mutation: bool(mutation.lines))
-    size = len(ordered) if until is None else AT_A_TIME
-    for first in range(0, len(ordered), max(1, size)):
-        some = ordered[first : first + size]
-        if until is not None:
-            trials.narrow(some)
-            trials.trace(until=until, costs=costs)
-        for trial in trials.run(some, until=until, earlier=noticing):
-            results.append(trial)
-            told(trial.key)
-    return results
+    ordered = sorted(mutations, key=lambda mutation: few and bool(mutation.lines))
+    for some in _batches(ordered, AT_A_TIME * trials.workers if few else max(1, len(ordered))):
+        waiting = {mutation.key: mutation for mutation in some}
+        for most in CHEAP if few else (math.inf,):
+            trials.narrow(waiting.values())
+            trials.trace(until=until, costs=costs, most=most)
+            for trial in trials.run(list(waiting.values()), until=until, earlier=noticing):
+                del waiting[trial.key]
+                yield trial
+
+
+def _batches(mutations: list[Mutation], size: int) -> Iterator[list[Mutation]]:
+    for first in range(0, len(mutations), size):
+        yield mutations[first : first + size]
 
 
 def _resolve(kept: Table, trials: Trials, claims: list[Claim], as_json: bool) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from dpcheck.algorithms.l1_geometry.entropic import eg_step
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.geometry import Domain, L1Ball, LpBall, PowerMap, Simplex
+from dpcheck.geometry.mirror_lp import minimiser_in_lp
 from dpcheck.geometry.norms import dual_exponent
 from dpcheck.interfaces import Algorithm, Array, BudgetRange, Data, Problem, Read, Release, Sampling, Schedule, Workload
 from dpcheck.laws import Gaussian
@@ -72,11 +73,13 @@ def minimiser(mirror: PowerMap, domain: Domain, centre: Array, radius: float) ->
     """theta -> argmin h(u) - <theta, u> over centre + u in the domain and |u|_p <= radius, exactly."""
     if isinstance(domain, L1Ball) and not domain.centre.any():
         return lambda theta: mirror.minimiser_in_l1(theta, domain.radius, centre, radius)
-    if isinstance(domain, LpBall) and domain.p == mirror.p and not (centre - domain.centre).any():
+    if isinstance(domain, LpBall) and domain.p == mirror.p:
+        if (away := centre - domain.centre).any():
+            return lambda theta: minimiser_in_lp(mirror, theta, domain.radius, away, radius)
         return lambda theta: mirror.minimiser(theta, min(radius, domain.radius))
     raise InvalidInput(
         f"no exact mirror step of exponent {mirror.p:g} on {domain!r}; use an L1Ball around 0, or an LpBall of "
-        "the same exponent that is centred where the map is"
+        "the same exponent"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -110,6 +111,7 @@ class Arguments:
         return sources.digest(self.catalogue.claims[label])[:DIGITS]
 
 
+@functools.lru_cache(maxsize=4096)
 def meant(assumption: sp.Basic) -> str:
     """Why a hypothesis excludes nothing, where it says what the letter means; else ""."""
     symbols = assumption.free_symbols

@@ -39,13 +39,40 @@ class GivenValue:
     value: ast.expr
 
 
+@dataclass(frozen=True)
+class Source:
+    """A file that was read.
+
+    Attributes:
+        imported: names that it has from elsewhere; given: names of the module, with those that their values read.
+        parts: functions and classes, with the names that they read.
+    """
+
+    tree: ast.Module
+    imported: frozenset[str]
+    given: tuple[tuple[str, frozenset[str]], ...]
+    parts: tuple[tuple[ast.FunctionDef | ast.ClassDef, frozenset[str]], ...]
+
+
+@functools.lru_cache(maxsize=256)
+def _source(text: str) -> Source:
+    tree = ast.parse(text)
+    parts = (each for each in tree.body if isinstance(each, ast.FunctionDef | ast.ClassDef))
+    return Source(
+        tree,
+        frozenset(each.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for each in node.names),
+        tuple((name, _names(value)) for name, value in _named(tree.body)),
+        tuple((each, _names(each)) for each in parts),
+    )
+
+
 def of_module(name: str, owner: str = "") -> Iterator[Mutation]:
     """Every mutant of a module's constants; `owner` is the paper of one that is not dpcheck's."""
     module = importlib.import_module(name)
     path = Path(inspect.getfile(module))
     lines = path.read_text(encoding="utf-8").splitlines()
-    package = {file: ast.parse(file.read_text(encoding="utf-8")) for file in sorted(path.parent.glob("*.py"))}
-    for each in constants(package[path]):
+    package = {file: _source(file.read_text(encoding="utf-8")) for file in sorted(path.parent.glob("*.py"))}
+    for each in constants(package[path].tree):
         if not each.owner and isinstance(vars(module).get(each.name), sp.Basic | None):
             continue  # a formula: claims were made of it when it was read, and are mutated; or a name that was deleted
         read = tuple(_reading(each, path, package))
@@ -110,37 +137,32 @@ def _paired(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]
             yield from _paired(one, its)
 
 
-def _reading(constant: GivenValue, path: Path, package: Mapping[Path, ast.Module]) -> Iterator[Lines]:
+def _reading(constant: GivenValue, path: Path, package: Mapping[Path, Source]) -> Iterator[Lines]:
     """Places of which a check must run a line to notice a change: of the owner, else of whatever reads the name."""
     if constant.owner:
         yield from _run_by(constant.owner.partition(".")[0], {path: package[path]}, package)
         return
     names = _derived(package[path], constant.name)
-    for file, tree in package.items():
-        here = names if file == path else set[str]().union(*(_derived(tree, name) for name in names & _imported(tree)))
-        for each in tree.body:
-            if isinstance(each, ast.FunctionDef | ast.ClassDef) and here & _names(each):
-                yield str(file), *_span(each)
+    for file, source in package.items():
+        known = names & source.imported
+        here = names if file == path else set[str]().union(*(_derived(source, name) for name in known))
+        yield from ((str(file), *_span(part)) for part, read in source.parts if here & read)
 
 
-def _run_by(owner: str, where: Mapping[Path, ast.Module], package: Mapping[Path, ast.Module]) -> Iterator[Lines]:
+def _run_by(owner: str, where: Mapping[Path, Source], package: Mapping[Path, Source]) -> Iterator[Lines]:
     """The class or function of that name; and, of a class without functions, what it inherits them from."""
-    for file, each in ((file, each) for file, tree in where.items() for each in tree.body):
-        if isinstance(each, ast.ClassDef | ast.FunctionDef) and each.name == owner:
-            yield str(file), *_span(each)
-            if isinstance(each, ast.ClassDef) and not any(isinstance(part, ast.FunctionDef) for part in each.body):
-                for base in (name.id for name in each.bases if isinstance(name, ast.Name)):
+    for file, part in ((file, part) for file, source in where.items() for part, _ in source.parts):
+        if part.name == owner:
+            yield str(file), *_span(part)
+            if isinstance(part, ast.ClassDef) and not any(isinstance(each, ast.FunctionDef) for each in part.body):
+                for base in (name.id for name in part.bases if isinstance(name, ast.Name)):
                     yield from _run_by(base, package, package)
 
 
-def _derived(tree: ast.Module, name: str) -> set[str]:
+def _derived(source: Source, name: str) -> set[str]:
     """The name and those that are made from it."""
-    made = (other for other, value in _named(tree.body) if other != name and name in _names(value))
-    return {name}.union(*(_derived(tree, other) for other in made))
-
-
-def _imported(tree: ast.Module) -> set[str]:
-    return {each.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for each in node.names}
+    made = (other for other, read in source.given if other != name and name in read)
+    return {name}.union(*(_derived(source, other) for other in made))
 
 
 def _defaults(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr]]:
@@ -149,8 +171,8 @@ def _defaults(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr]]:
     yield from ((a, value) for a, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if value)
 
 
-def _names(node: ast.AST) -> set[str]:
-    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+def _names(node: ast.AST) -> frozenset[str]:
+    return frozenset(each.id for each in ast.walk(node) if isinstance(each, ast.Name))
 
 
 def _span(node: ast.stmt | ast.expr) -> tuple[int, int]:

@@ -27,7 +27,7 @@ class WrongForms:
     def of_claim(self, claim: Claim) -> Iterator[Mutation]:
         """As `claims.of_claim`."""
         state = sources.digest(claim)
-        known = self._known.get(state) or self._news.get(state)
+        known = self._known.get(state, self._news.get(state))
         if known is None:
             known = self._news[state] = claims.listed(claim)
         return claims.of_claim(claim, known)

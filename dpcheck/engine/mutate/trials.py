@@ -129,6 +129,7 @@ class Trials:
         *,
         until: float | None = None,
         costs: Mapping[str, float] = NOTHING,
+        most: float = math.inf,
     ) -> None:
         """Runs every check once, undisturbed, or remembers what it did.
 
@@ -137,9 +138,11 @@ class Trials:
         Args:
             until: none is begun after that, in monotonic time.
             costs: seconds that checks took earlier; the cheapest come first, those of which nothing is known last.
+            most: seconds beyond which a check is left for later.
         """
         missing = []
-        for id in sorted(self.checks, key=lambda id: (costs.get(id, math.inf), self.checks[id].kind == "rate")):
+        wanted = (id for id in self.checks if costs.get(id, 0.0) <= most)
+        for id in sorted(wanted, key=lambda id: (costs.get(id, math.inf), self.checks[id].kind == "rate")):
             known = self._kept.get("trace", id, self.size, str(self.seed))
             trace = None if known is None else Trace.read(known["trace"])
             if trace is not None and known["state"] == self._state(trace) and self._serves(trace):
