@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import Result
+
+from dpcheck.engine.mutate.mutation import Trial
+from dpcheck.engine.mutate.trials import Trials
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "chaudhuri_2011" / "chaudhuri_2011"
@@ -144,6 +148,24 @@ class TestNew:
         (told,) = [line for line in ran.stdout.splitlines() if line.startswith("differs")]
         assert "the code, formula or check differs from what is printed" in told
         assert "ours" not in told
+
+    def test_an_interrupted_look_says_what_it_found(
+        self, cli: Cli, noisy: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        original = Trials.run
+
+        def stopped(self: Trials, *some: Any, **more: Any) -> Iterator[Trial]:
+            yield next(original(self, *some, **more))
+            raise KeyboardInterrupt
+
+        command = ("mutate", "noisy", "--family", "claim", "--sample", "3", "--also", str(noisy))
+        monkeypatch.setattr(Trials, "run", stopped)
+        told = cli(*command, code=130)
+        assert "1 of 3 tried" in told.stderr
+        assert "the same command goes on" in told.stderr
+        assert re.search(r"^noisy +claim +1 ", told.stdout, re.M)
+        monkeypatch.undo()
+        assert re.search(r"^noisy +claim +3 ", cli(*command).stdout, re.M)
 
     def test_what_its_folder_does_not_bring_is_said_with_where_to_add_it(self, cli: Cli, noisy: Path) -> None:
         also = ("--also", str(noisy))
