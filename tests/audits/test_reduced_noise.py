@@ -20,6 +20,7 @@ TELLERS = {"budget", "with_budget", "certified", "judge_account"}
 """Functions of `dpcheck.harness.budget` that a check has to reach."""
 SAYS_NOTHING = {
     "promises_are_those_of_the_theorems": "compares the promises of plans, runs nothing",
+    "steps_of_the_general_phases_at_the_edge": "replays lines, shows no risk",
     "bootstrap_risk_is_empirical": "resamples records, releases nothing",
     "algorithms_on_packings": "its control has no noise at all, and is called 'without privacy'",
     "algorithms_on_two_points": "its control has no noise at all, and is called 'without privacy'",
