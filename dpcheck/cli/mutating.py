@@ -7,7 +7,7 @@ import json
 import math
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -279,9 +279,11 @@ def _tried(
     told = _telling("mutants", len(mutations))
     done = set[str]()
     asked = [] if save else [m for m in mutations if quick or m.family != "null"]
+    left = (m for m in mutations if m.key not in done)
+    few, rounds = until is not None or (quick and not save), CHEAP if quick and not save else (math.inf,)
     for trial in itertools.chain(
         _likely(trials, kept, asked, until, costs),
-        _left(trials, (m for m in mutations if m.key not in done), until, costs, gate.noticing(kept), few=quick),
+        _left(trials, left, until, costs, gate.noticing(kept), few=few, rounds=rounds),
     ):
         done.add(trial.key)
         yield trial
@@ -310,14 +312,16 @@ def _left(
     noticing: Mapping[str, str],
     *,
     few: bool,
+    rounds: Sequence[float],
 ) -> Iterator[Trial]:
     """The others, on all checks. A few at a time those first of which no lines have to be watched: what their checks
-    read is found out for these alone, or all the time would go into that.
+    read is found out for these alone, or all the time would go into that. In each of the rounds they are tried on the
+    checks of so many seconds, until one notices.
     """
     ordered = sorted(mutations, key=lambda mutation: few and bool(mutation.lines))
     for some in _batches(ordered, AT_A_TIME * trials.workers if few else max(1, len(ordered))):
         waiting = {mutation.key: mutation for mutation in some}
-        for most in CHEAP if few else (math.inf,):
+        for most in rounds:
             trials.narrow(waiting.values())
             trials.trace(until=until, costs=costs, most=most)
             for trial in trials.run(list(waiting.values()), until=until, earlier=noticing):
